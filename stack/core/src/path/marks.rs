@@ -60,8 +60,8 @@ pub(crate) struct Marks {
     cut_until: u64,
     marked_until: u64,
     heard: Option<Heard>,
-    /// A mark was told since a loss last cut the window.
-    since_loss: bool,
+    /// How often the peer has told of marks.
+    told: u64,
     /// The packet being taken has an ECNE chunk for the path.
     echoed: bool,
 }
@@ -128,7 +128,7 @@ impl Marks {
         round_trip: Duration,
     ) -> Echo {
         self.echoed = true;
-        self.since_loss = true;
+        self.told += 1;
         let last = self.heard;
         if let Some(last) = last.filter(|last| seq <= last.seq) {
             let answer = (now.since(last.answered) >= round_trip).then_some(last.seq);
@@ -165,9 +165,9 @@ impl Marks {
         seq <= self.marked_until
     }
 
-    /// A mark has been told since a loss cut the window: whether or not that was a loss, there is congestion.
-    pub(crate) const fn is_since_loss(&self) -> bool {
-        self.since_loss
+    /// How often the peer has told of marks: since it has done so again, there is congestion, be a loss one or not.
+    pub(crate) const fn told(&self) -> u64 {
+        self.told
     }
 
     /// A mark cuts the window, while chunks up to `until` are outstanding.
@@ -178,7 +178,6 @@ impl Marks {
     /// A loss does.
     pub(crate) fn on_loss(&mut self, until: u64) {
         self.cut_until = until;
-        self.since_loss = false;
     }
 }
 
@@ -221,9 +220,9 @@ mod tests {
         assert!(!marks.is_cut_for(21) && !marks.spares(21));
         marks.on_loss(30);
         assert!(marks.is_cut_for(30) && !marks.spares(21));
-        assert!(!marks.is_since_loss());
+        assert_eq!(marks.told(), 0);
         marks.hear(at(0), 25, Some(1), RTT);
-        assert!(marks.is_since_loss() && marks.is_echoed());
+        assert!(marks.told() == 1 && marks.is_echoed());
         marks.begin_packet();
         assert!(!marks.is_echoed());
     }

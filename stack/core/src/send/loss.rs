@@ -171,9 +171,14 @@ impl Sender {
     fn cut(&self, cx: &Context<'_>, path: PathId, timeouts: u32) -> Cut {
         let p = &cx.paths[path];
         let flight = self.board.flight(path);
-        let pipe_prev = flight.max(p.window.ssthresh());
+        let marks = p.window.marks();
+        // What a mark has taken does not come back: the flight is from before it.
+        let marked = self.board.earliest(path).is_some_and(|seq| marks.spares(seq));
+        let most = if marked { p.window.cwnd() } else { usize::MAX };
+        let pipe_prev = flight.min(most).max(p.window.ssthresh());
         let full = flight + p.mtu.pmdcs() > p.window.cwnd() && !self.is_thin();
-        Cut { path, pipe_prev, full, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
+        let (marks, srtt, rttvar) = (marks.told(), p.rtt.srtt(), p.rtt.rttvar());
+        Cut { path, pipe_prev, most, marks, full, timeouts, srtt, rttvar }
     }
 
     //= RFC 9260 7.2.4-5
@@ -331,7 +336,7 @@ impl Sender {
         for cut in &episode.cuts {
             let flight = self.board.flight(cut.path);
             let p = &mut cx.paths[cut.path];
-            let marked = p.window.marks().is_since_loss();
+            let marked = p.window.marks().told() != cut.marks;
             if marked || cut.full && p.calm.is_standing(response.standing_queue) {
                 continue;
             }

@@ -42,8 +42,12 @@ pub(crate) enum Trigger {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub(crate) path: PathId,
-    /// `max(FlightSize, ssthresh)`.
+    /// `max(FlightSize, ssthresh)`, of the flight no more than `most`.
     pub(crate) pipe_prev: usize,
+    /// cwnd, if a mark had cut it below what was in flight: no more comes back (RFC 4015 §3.2, step 5).
+    pub(crate) most: usize,
+    /// How often the peer had told of marks (ECN) on the path.
+    pub(crate) marks: u64,
     /// All of cwnd was in flight, and more than a thin stream's.
     pub(crate) full: bool,
     /// Timeouts in a row on the path, this one included; 0 after a fast retransmit.

@@ -7,6 +7,7 @@
 //! cwnd      = FlightSize + min(bytes_acked, IW)          now
 //! ssthresh  = ssthresh + decay^(n-1) (pipe_prev - ssthresh)    at the n-th timeout in a row
 //! ```
+//! Where a mark (ECN) had cut cwnd while the same was in flight, cwnd as it was then is the most that comes back.
 //! After a spurious timeout the sender goes on with new data: what waits to be sent again counts
 //! as in flight once more (no Go-Back-N). The first RTT measured on data sent after it sets
 //! `SRTT = max(SRTT_prev, RTT)`, `RTTVAR = max(RTTVAR_prev, RTT/2)` (step 11), `SRTT_prev` being
@@ -34,7 +35,7 @@ pub(crate) fn windows(
     initial_window: usize,
 ) -> (usize, usize) {
     let (cwnd, ssthresh) = now;
-    let restored = flight + bytes_acked.min(initial_window);
+    let restored = (flight + bytes_acked.min(initial_window)).min(cut.most);
     let kept = parameters.decay.powi(cut.timeouts.saturating_sub(1).min(64).cast_signed());
     let lost = cut.pipe_prev.saturating_sub(ssthresh);
     let back = if kept >= 1.0 { lost } else { (lost as f64 * kept) as usize };
@@ -70,7 +71,8 @@ mod tests {
     fn cut(timeouts: u32) -> Cut {
         let ms = Duration::from_millis;
         let (srtt, rttvar) = (Some(ms(200)), ms(10));
-        Cut { path: PathId(0), pipe_prev: 40_000, full: true, timeouts, srtt, rttvar }
+        let (path, pipe_prev, most) = (PathId(0), 40_000, usize::MAX);
+        Cut { path, pipe_prev, most, marks: 0, full: true, timeouts, srtt, rttvar }
     }
 
     #[test]
