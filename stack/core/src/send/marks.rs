@@ -37,6 +37,7 @@ impl Sender {
         };
         let p = &mut cx.paths[path];
         let round_trip = p.rtt.srtt().unwrap_or(p.rto());
+        let fails = !p.reachability.is_usable();
         let marks = p.window.marks_mut();
         let packets = certain.then(|| ecne.packets.unwrap_or(1));
         let echo = marks.hear(now, seq, packets, round_trip);
@@ -48,7 +49,9 @@ impl Sender {
             self.cut_window(cx, path, WindowCause::Mark);
         }
         let answer = Scoreboard::tsn(echo.answer()?);
-        Some((path, Cwr { lowest_tsn: answer, any_path: false, same_window: !cuts }))
+        // Where nothing arrives the answer would not either; elsewhere it has to say that it is not about that path.
+        let way = if fails { cx.paths.data_path() } else { path };
+        Some((way, Cwr { lowest_tsn: answer, any_path: way != path, same_window: !cuts }))
     }
 
     /// Where the marked packet went, and whether that is certain; `None` if it is not known any more.
