@@ -6,15 +6,17 @@
 //! a loss of TSN t does not cut it    if t <= the highest TSN outstanding at the last cut by a mark
 //! ```
 //!
-//! A way that drops packets which say so is found by what is sent again without saying it: that alone arrives.
+//! A way that drops packets which say so is found by what is sent without saying it: that alone arrives. After two
+//! expirations of T3-rtx between which no packet that says so was acknowledged, the way may have become such a one.
 
 use std::time::Duration;
 
 use crate::time::Time;
 
-/// SACKs in a row of nothing but what was sent again, before ECT packets are taken to vanish.
+/// SACKs in a row of nothing that left in ECT packets, before those are taken to vanish.
 const VANISHED: u8 = 3;
-/// Expirations of T3-rtx in a row after which the way may be another one.
+/// Expirations of T3-rtx, in a row or without an ECT packet acknowledged between them, after which the way may be another
+/// one.
 const ANOTHER_WAY: u32 = 2;
 
 /// The last mark that the peer told.
@@ -52,6 +54,8 @@ pub(crate) struct Marks {
     from: Option<u64>,
     proved: bool,
     vanished: u8,
+    /// Expirations of T3-rtx since an ECT packet was acknowledged.
+    silent: u32,
     /// ECT packets vanish: no more leave.
     given_up: bool,
     /// The packet being written is ECT.
@@ -72,7 +76,7 @@ impl Marks {
         !self.given_up
     }
 
-    /// The packet being written is ECT, and has the new chunk `seq`.
+    /// The packet being written is ECT, and its lowest chunk is the new one `seq`.
     pub(crate) fn on_sent(&mut self, seq: u64) {
         self.leaving = true;
         self.from.get_or_insert(seq);
@@ -83,29 +87,32 @@ impl Marks {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Of the chunks that a SACK acknowledged, `seq` was sent last, as often as that; `true` if it shows that ECT packets
-    /// vanish.
-    pub(crate) fn on_ack(&mut self, seq: u64, transmissions: u32) -> bool {
-        if self.proved || self.from.is_none_or(|from| seq < from) {
+    /// Of the chunks that a SACK acknowledged `seq` was sent last; one of them left in an `ect` packet, and not again.
+    /// `true` if it shows that ECT packets vanish.
+    pub(crate) fn on_ack(&mut self, seq: u64, ect: bool) -> bool {
+        if ect {
+            self.silent = 0;
+        }
+        if self.proved || self.given_up || self.from.is_none_or(|from| seq < from) {
             return false;
         }
-        self.proved = transmissions == 1;
+        self.proved = ect;
         self.vanished = if self.proved { 0 } else { self.vanished + 1 };
-        let vanish = self.vanished >= VANISHED && !self.given_up;
-        self.given_up |= vanish;
-        vanish
+        self.given_up = self.vanished >= VANISHED;
+        self.given_up
     }
 
     /// T3-rtx has expired, so often in a row: perhaps the way is another one.
     pub(crate) fn on_timeout(&mut self, in_a_row: u32) {
-        if in_a_row >= ANOTHER_WAY {
+        self.silent += 1;
+        if in_a_row >= ANOTHER_WAY || (self.silent >= ANOTHER_WAY && self.proved) {
             self.start_over();
         }
     }
 
     /// Whether ECT packets arrive is unknown from now on.
     pub(super) fn start_over(&mut self) {
-        (self.from, self.proved, self.vanished) = (None, false, 0);
+        (self.from, self.proved, self.vanished, self.silent) = (None, false, 0, 0);
     }
 
     /// A packet is being taken.
@@ -230,31 +237,34 @@ mod tests {
     #[test]
     fn what_arrives_only_without_ect_gives_it_up() {
         let mut marks = Marks::default();
-        assert!(!marks.on_ack(4, 3), "sent before any ECT packet");
+        assert!(!marks.on_ack(4, false), "sent before any ECT packet");
         marks.on_sent(5);
         assert!(marks.take_leaving() && !marks.take_leaving());
-        assert!(!marks.on_ack(5, 2) && !marks.on_ack(6, 2));
+        assert!(!marks.on_ack(5, false) && !marks.on_ack(6, false));
         assert!(marks.may_leave());
-        assert!(marks.on_ack(7, 2));
+        assert!(marks.on_ack(7, false));
         assert!(!marks.may_leave());
-        assert!(!marks.on_ack(8, 2), "told once");
+        assert!(!marks.on_ack(8, false), "told once");
     }
 
     #[test]
     fn one_that_arrives_proves_the_way_until_it_may_be_another_one() {
         let mut marks = Marks::default();
         marks.on_sent(5);
-        assert!(!marks.on_ack(5, 2) && !marks.on_ack(6, 1));
+        assert!(!marks.on_ack(5, false) && !marks.on_ack(6, true));
         for seq in 7..20 {
-            assert!(!marks.on_ack(seq, 2));
+            assert!(!marks.on_ack(seq, false));
         }
         marks.on_timeout(1);
         assert!(marks.proved);
-        marks.on_timeout(2);
+        marks.on_ack(20, true);
+        marks.on_timeout(1);
+        assert!(marks.proved, "one arrived in between");
+        marks.on_timeout(1);
         // What was sent on the old way says nothing of the new one.
-        assert!(!marks.on_ack(20, 2) && !marks.on_ack(21, 2) && !marks.on_ack(22, 2));
+        assert!(!marks.on_ack(20, false) && !marks.on_ack(21, false) && !marks.on_ack(22, false));
         marks.on_sent(30);
-        assert!(!marks.on_ack(30, 2) && !marks.on_ack(31, 2));
-        assert!(marks.on_ack(32, 2));
+        assert!(!marks.on_ack(30, false) && !marks.on_ack(31, false));
+        assert!(marks.on_ack(32, false));
     }
 }

@@ -88,6 +88,7 @@ impl Scoreboard {
             && let Some(chunk) = self.ring.get_mut(i as usize)
         {
             chunk.limits.elsewhere = chunk.limits.elsewhere.saturating_add(1);
+            chunk.acks.ect = false;
         }
     }
 

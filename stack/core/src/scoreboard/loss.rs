@@ -46,7 +46,7 @@ impl Scoreboard {
         self.flight_user_bytes += user_bytes;
         let chunk = &mut self.ring[i];
         chunk.state = ChunkState::InFlight;
-        chunk.acks.taken_back = false;
+        (chunk.acks.taken_back, chunk.acks.ect) = (false, false);
         chunk.path = path;
         chunk.packet = packet;
         chunk.last_sent = now;

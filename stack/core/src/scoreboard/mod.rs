@@ -122,9 +122,11 @@ struct Limits {
     abandoned: bool,
 }
 
-/// What SACKs have said of a chunk.
+/// What SACKs have said of a chunk, or may say.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acks {
+    /// It left once, in an ECT packet: its acknowledgement shows that such packets arrive.
+    ect: bool,
     /// It was acknowledged before, even if the receiver reneged on it since.
     ever: bool,
     /// The receiver reneged on it, and it was not sent again since.
@@ -431,6 +433,12 @@ impl Scoreboard {
             header,
         });
         seq
+    }
+
+    /// The packet with the new chunks from `first` on left ECT.
+    pub(crate) fn mark_ect(&mut self, first: u64) {
+        let from = first.saturating_sub(self.base) as usize;
+        self.ring.range_mut(from.min(self.ring.len())..).for_each(|chunk| chunk.acks.ect = true);
     }
 
     /// Calls `found` for each chunk in flight on `path`, lowest first. Visits every outstanding

@@ -39,6 +39,8 @@ pub struct PathAck {
     pub unambiguous: Option<Time>,
     /// Of the chunks acknowledged for the first time, the one sent last.
     pub latest: Option<LatestAck>,
+    /// One of them left once, in an ECT packet.
+    pub ect: bool,
     /// The highest of the chunks acknowledged for the first time.
     pub highest_newly_acked: Option<u64>,
     /// The lowest of them.
@@ -110,6 +112,7 @@ impl AckOutcome {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
             path.bytes += chunk.counted();
             path.chunks += 1;
+            path.ect |= chunk.acks.ect;
             self.newly_acked += chunk.counted();
             self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
             if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {

@@ -73,20 +73,21 @@ impl Sender {
     /// What a SACK acknowledged on `path` tells whether ECT packets arrive there.
     pub(super) fn watch_marks(&self, cx: &mut Context<'_>, path: PathId, ack: &PathAck) {
         let Some(latest) = ack.latest.filter(|_| self.extensions.chosen.ecn) else { return };
-        if cx.paths[path].window.marks_mut().on_ack(latest.seq, latest.transmissions) {
+        if cx.paths[path].window.marks_mut().on_ack(latest.seq, ack.ect) {
             cx.journal.stats.ecn_given_up += 1;
             cx.journal.trace(cx.now, || TraceEvent::EcnGivenUp { path });
         }
     }
 
-    /// A packet of nothing but new chunks leaves on `path`, the highest of them `seq`: it may be ECT.
+    /// A packet of nothing but new chunks leaves on `path`, the lowest of them `seq`: it may be ECT.
     ///
     /// RFC 3168 §6.1.5: "ECN-capable TCP implementations MUST NOT set either ECT codepoint [...] for retransmitted data
     /// packets"; §6.1.6: nor for window probes.
-    pub(super) fn mark_capable(&self, cx: &mut Context<'_>, path: PathId, seq: u64) {
+    pub(super) fn mark_capable(&mut self, cx: &mut Context<'_>, path: PathId, seq: u64) {
         let p = &mut cx.paths[path];
         if self.extensions.chosen.ecn && cx.state.may_send_data() && p.window.marks().may_leave() {
             p.window.marks_mut().on_sent(seq);
+            self.board.mark_ect(seq);
             p.counters.ect_packets_sent += 1;
             cx.journal.stats.ect_packets_sent += 1;
         }

@@ -407,7 +407,7 @@ impl Sender {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }
         if carried.retransmitted + carried.copies == 0 && !carried.unmarked {
-            self.mark_capable(cx, path, carried.highest);
+            self.mark_capable(cx, path, carried.highest + 1 - u64::from(carried.new));
         }
         let flight = self.board.flight(path);
         let waits = self.board.first_lost().is_some() || !self.queue.rests();
