@@ -1,12 +1,14 @@
 //! ECN (RFC 3168; RFC 4960 Appendix A; draft-stewart-tsvwg-sctpecn): who agrees on it, which packets may be marked, what a
 //! receiver tells and a sender makes of it.
 
+mod attacks;
+mod interplay;
 mod random;
 
 use tresse_wire::{Chunk, Cwr, Ecne, Parameter};
 
 use super::*;
-use script::{FULL, PEER_TSN, init_packet, packet, peer_fields, write_data, write_sack};
+use script::{FULL, PEER_TSN, PMDCS, init_packet, packet, peer_fields, write_data, write_sack};
 
 pub(super) fn with_ecn(config: AssociationConfig) -> AssociationConfig {
     AssociationConfig { extensions: Extensions { ecn: true, ..config.extensions }, ..config }
@@ -16,13 +18,19 @@ fn config() -> AssociationConfig {
     with_ecn(bursty())
 }
 
-/// An association with a peer that is ECN-capable, and whose window has grown to `n` packets; all of them are in flight.
-fn flying(n: usize) -> Script {
-    let mut script = Script::connecting(&config());
+/// An association with a peer that is ECN-capable.
+fn opened(config: &AssociationConfig) -> Script {
+    let mut script = Script::connecting(config);
     let mut parameters = ParameterWriter::new();
     parameters.state_cookie(b"cookie").ecn_capable();
     script.init_ack_with(&peer_fields(), &mut parameters);
     script.cookie_ack();
+    script
+}
+
+/// The same, whose window has grown to `n` packets; all of them are in flight.
+fn flying(n: usize) -> Script {
+    let mut script = opened(&config());
     script.grow(n);
     for _ in 0..n {
         script.try_send(0, FULL, SendOptions::default()).unwrap();
