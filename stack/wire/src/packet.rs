@@ -54,20 +54,28 @@ impl CommonHeader {
 /// the bytes are shorter than a common header.
 #[must_use]
 pub fn checksum(packet: &[u8]) -> Option<u32> {
+    // With the first four bytes behind the header, the rest lies as words do.
+    if let Some((head, rest)) = packet.split_first_chunk::<{ COMMON_HEADER_LEN + 4 }>() {
+        return Some(with_zero_checksum(*head, rest));
+    }
     let (header, rest) = packet.split_first_chunk::<COMMON_HEADER_LEN>()?;
-    let mut header = *header;
-    header[CHECKSUM_OFFSET..].fill(0);
-    Some(crc32c::crc32c_append(crc32c::crc32c(&header), rest))
+    Some(with_zero_checksum(*header, rest))
+}
+
+#[inline]
+fn with_zero_checksum<const N: usize>(mut head: [u8; N], rest: &[u8]) -> u32 {
+    head[CHECKSUM_OFFSET..COMMON_HEADER_LEN].fill(0);
+    crc32c::crc32c_append(crc32c::crc32c(&head), rest)
 }
 
 //= RFC 9260 6.8-1 6.8-2
 /// Writes the checksum into a complete packet, as [`PacketWriter::finish`](crate::PacketWriter::finish) does; nothing happens
 /// to bytes shorter than a header.
 pub fn write_checksum(packet: &mut [u8]) {
-    if let Some(crc) = checksum(packet)
-        && let Some(field) = packet.get_mut(CHECKSUM_OFFSET..COMMON_HEADER_LEN)
-    {
-        field.copy_from_slice(&crc.to_le_bytes());
+    if let Some(field) = packet.get_mut(CHECKSUM_OFFSET..COMMON_HEADER_LEN) {
+        field.fill(0);
+        let crc = crc32c::crc32c(packet);
+        packet[CHECKSUM_OFFSET..COMMON_HEADER_LEN].copy_from_slice(&crc.to_le_bytes());
     }
 }
 

@@ -17,7 +17,6 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use crate::reader::Reader;
 use crate::{ChunkError, ChunkType, Ppid, RawChunk, Ssn, StreamId, Tsn, padded};
 
 /// Length of a DATA chunk in front of its user data, in bytes (RFC 9260 §3.3.1).
@@ -97,8 +96,9 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
+    #[inline]
     pub(crate) fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
-        let data = Self::fields(raw).ok_or(raw.invalid_length())?;
+        let data = Self::fields(raw).ok_or_else(|| raw.invalid_length())?;
         //= RFC 9260 3.3.1-5
         // RFC 9260 §3.3.1: L "MUST be greater than 0".
         if data.payload.is_empty() {
@@ -107,19 +107,22 @@ impl<'a> Data<'a> {
         Ok(data)
     }
 
+    #[inline]
     fn fields(raw: RawChunk<'a>) -> Option<Self> {
-        let mut reader = Reader::new(raw.value);
+        let (fixed, payload) = raw.value.split_first_chunk()?;
+        let [t0, t1, t2, t3, i0, i1, n0, n1, p0, p1, p2, p3] = *fixed;
         Some(Self {
-            tsn: Tsn(reader.u32()?),
-            stream: StreamId(reader.u16()?),
-            ssn: Ssn(reader.u16()?),
-            ppid: Ppid(reader.u32()?),
+            tsn: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
+            stream: StreamId(u16::from_be_bytes([i0, i1])),
+            ssn: Ssn(u16::from_be_bytes([n0, n1])),
+            ppid: Ppid(u32::from_be_bytes([p0, p1, p2, p3])),
             flags: DataFlags::from_bits(raw.flags),
-            payload: reader.rest(),
+            payload,
         })
     }
 
     //= RFC 9260 3-2 3.3.1-1
+    #[inline]
     pub(crate) fn emit(&self, buffer: &mut Vec<u8>) {
         let [t0, t1, t2, t3] = self.tsn.0.to_be_bytes();
         let [i0, i1] = self.stream.0.to_be_bytes();

@@ -221,6 +221,7 @@ impl<'a> Chunk<'a> {
 /// A chunk longer than [`MAX_CHUNK_LEN`] cannot be described by a Chunk Length: rather than a
 /// wrapped length nothing is written, and builds with debug assertions stop, because the caller has
 /// not kept to the size its path allows.
+#[inline]
 pub(crate) fn emit(
     buffer: &mut Vec<u8>,
     chunk_type: ChunkType,
@@ -244,7 +245,9 @@ pub(crate) fn emit(
 //= RFC 9260 3.2-1 3.2-2 3.2-3 3.3.1-8 3.3.1-9 3.3.1-10
 /// Pads to the next multiple of four. The common header is 12 bytes long, so chunks begin at one.
 pub(crate) fn pad(buffer: &mut Vec<u8>) {
-    buffer.resize(padded(buffer.len()), 0);
+    while !buffer.len().is_multiple_of(4) {
+        buffer.push(0);
+    }
 }
 
 /// Helpers for the byte-vector test of each chunk.
