@@ -87,10 +87,12 @@ impl Association {
             let (sender, mut cx) = self.sending(now);
             sender.write_forward(&mut cx, &mut packet);
         }
-        let bound = self.receiver.sack_bound();
-        let written = packet.writer().len() - before_control;
-        if self.leaves_room(&plan, written + bound) {
-            self.write_sack(packet.writer(), path);
+        if self.receiver.owes_sack(path) {
+            let bound = self.receiver.sack_bound();
+            let written = packet.writer().len() - before_control;
+            if self.leaves_room(&plan, written + bound) {
+                self.write_sack(packet.writer(), path);
+            }
         }
         let has_control = packet.writer().len() > before_control;
         if plan.is_retransmission()

@@ -205,12 +205,14 @@ impl Window {
         }
     }
 
+    /// Data was sent on the address.
+    pub(crate) fn has_carried_data(&self) -> bool {
+        self.last_data_sent != Time::ZERO
+    }
+
     //= RFC 9260 6.1-8
-    /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address; `true` if it did.
+    /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address that has carried data; `true` if it did.
     pub(crate) fn decay(&mut self, now: Time, rto: Duration) -> bool {
-        if self.last_data_sent == Time::ZERO {
-            return false;
-        }
         let periods = now.since(self.last_data_sent).as_nanos() / rto.as_nanos().max(1);
         if periods == 0 {
             return false;

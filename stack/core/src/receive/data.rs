@@ -87,9 +87,7 @@ impl Receiver {
         }
         let mut occupied = self.occupied();
         loop {
-            let window = self.advertised() as usize;
-            let fits = window >= len || (starved && window > 0);
-            if (promised || fits) && occupied < hard_limit {
+            if occupied < hard_limit && (promised || self.fits(len, starved)) {
                 return true;
             }
             // Only a chunk that fills a gap is worth dropping others for.
@@ -107,5 +105,11 @@ impl Receiver {
             self.received.forget(dropped);
             occupied = self.occupied();
         }
+    }
+
+    /// Whether there is room now for so many bytes, or for a part of them where the application is `starved`.
+    fn fits(&mut self, len: usize, starved: bool) -> bool {
+        let window = self.advertised() as usize;
+        window >= len || (starved && window > 0)
     }
 }

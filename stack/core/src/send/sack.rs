@@ -288,10 +288,11 @@ impl Sender {
 
     /// Notices a closed window (RFC 9260 §6.1 A).
     pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
-        let now = cx.now;
-        let rto = cx.paths[cx.paths.data_path()].rto();
         let max_payload = cx.paths.amdcs() - self.header_len();
-        let closed = self.queue.next_len(max_payload).is_some_and(|len| len > self.peer_window());
+        let room = self.peer_window();
+        let is_closed = || self.queue.next_len(max_payload).is_some_and(|len| len > room);
+        // Where any chunk has room it does not matter which is next.
+        let closed = room < max_payload && is_closed();
         //= RFC 9260 6.1-4
         let idle = self.board.total_flight() == 0 && self.board.first_lost().is_none();
         if !closed {
@@ -300,7 +301,8 @@ impl Sender {
             // A chunk larger than half the peer's buffer.
             self.zero_window.on_narrow();
         } else if idle {
-            self.zero_window.on_closed(now, rto, cx.profile().rto.max());
+            let rto = cx.paths[cx.paths.data_path()].rto();
+            self.zero_window.on_closed(cx.now, rto, cx.profile().rto.max());
         }
     }
 }

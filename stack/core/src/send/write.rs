@@ -157,7 +157,10 @@ impl Sender {
             }
             What::New => {
                 self.bundle_before_new(cx, packet);
-                self.write_new(cx, packet);
+                // With nothing added, what was planned holds.
+                if packet.carried.is_empty() || self.may_send_new(cx, plan.path) {
+                    self.write_new(cx, packet);
+                }
             }
             What::Probe(seq) => self.write_probe(cx, packet, *seq),
             What::Copies(seqs) => self.write_elsewhere(cx, packet, seqs),
@@ -170,7 +173,7 @@ impl Sender {
         if let Some(seq) = self.board.first_lost() {
             self.write_lost(cx, packet, seq);
         }
-        if self.board.first_lost().is_none() {
+        if self.board.first_lost().is_none() && self.may_send_new(cx, packet.path) {
             self.write_new(cx, packet);
         }
     }
@@ -189,7 +192,8 @@ impl Sender {
     pub(super) fn decay_idle(&mut self, cx: &mut Context<'_>, path: PathId) {
         let (now, profile) = (cx.now, cx.profile());
         let p = &mut cx.paths[path];
-        if self.board.flight(path) == 0 && p.window.decay(now, p.idle_after(profile)) {
+        let is_idle = self.board.flight(path) == 0 && p.window.has_carried_data();
+        if is_idle && p.window.decay(now, p.idle_after(profile)) {
             self.trace_window(cx, path, WindowCause::Idle);
         }
     }
@@ -284,20 +288,22 @@ impl Sender {
     }
 
     //= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
-    /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
+    /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow: they let the first one go, if it has
+    /// room.
     fn write_new(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
         let DataPacket { path, writer, carried } = packet;
         let (now, path) = (cx.now, *path);
         let max = cx.paths[path].mtu.max_packet().max(padded(writer.len()));
         let max_payload = self.max_payload(cx.paths);
         while let Some(len) = self.queue.next_len(max_payload) {
-            let allowed = if carried.new > 0 {
-                !self.fills_lone_packet(cx, path) || self.fits_lone_packet(cx, path, len)
-            } else {
-                self.may_send_new(cx, path)
-            };
-            let window = len <= self.peer_window() || carried.new == 0;
-            if !allowed || !window || writer.len() + self.board.chunk_len(len) > max {
+            let allowed = carried.new == 0
+                || !self.fills_lone_packet(cx, path)
+                || self.fits_lone_packet(cx, path, len);
+            let probe = len > self.peer_window();
+            if !allowed
+                || (probe && carried.new > 0)
+                || writer.len() + self.board.chunk_len(len) > max
+            {
                 break;
             }
             if carried.is_empty() {
@@ -306,7 +312,6 @@ impl Sender {
             if carried.new > 0 && !cx.config.bundling {
                 break;
             }
-            let probe = len > self.peer_window();
             let Some(chunk) = self.queue.next(max_payload) else { break };
             let OutChunk { stream, mid, fsn, ppid, flags, context, payload } = chunk;
             let last = self.queue.rests();
