@@ -15,6 +15,7 @@ impl Association {
     ///
     /// RFC 8260 §2.2.3: "If I-DATA support has been negotiated for an association, the reception of a DATA chunk is a violation
     /// [...]. The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received."
+    #[inline]
     pub(super) fn on_user_data(
         &mut self,
         now: Time,
@@ -156,11 +157,13 @@ impl Association {
 
     /// The next message for the application; opens the window.
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
-        let message = self.receiver.read(self.paths.amdcs())?;
-        self.journal.stats.messages_received += 1;
-        self.journal.stats.user_bytes_received += message.payload.len() as u64;
-        self.tell_what_was_read();
-        Some(message)
+        let message = self.receiver.read(self.paths.amdcs());
+        if let Some(message) = &message {
+            self.journal.stats.messages_received += 1;
+            self.journal.stats.user_bytes_received += message.payload.len() as u64;
+            self.tell_what_was_read();
+        }
+        message
     }
 
     /// A SACK must leave now.

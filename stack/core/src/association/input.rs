@@ -183,9 +183,9 @@ impl Association {
                     }
                 }
             }
-            let parsed = raw.and_then(|raw| Ok((raw.bytes, Chunk::parse(raw)?)));
-            match parsed {
-                Ok((bytes, chunk)) => {
+            let bytes = raw.map_or(&[][..], |raw| raw.bytes);
+            match raw.and_then(Chunk::parse) {
+                Ok(chunk) => {
                     if !self.handle_chunk(now, incoming, bytes, chunk) {
                         return;
                     }

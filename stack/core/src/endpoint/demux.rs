@@ -39,7 +39,7 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         init: None,
         cookie: None,
         abort: None,
-        has_abort: packet.chunks().any(is_abort),
+        has_abort: false,
         shutdown_complete: None,
         shutdown_ack: false,
         loner: false,
@@ -47,7 +47,9 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         silent: false,
         auth: false,
     };
-    for raw in packet.chunks().map_while(Result::ok) {
+    for raw in packet.chunks() {
+        survey.has_abort |= is_abort(&raw);
+        let Ok(raw) = raw else { break };
         //= RFC 4895 6.3-11 6.3-12 6.3-13 6.3-14
         // RFC 4895 §6.3: what is decided here is "based on the packet without taking the AUTH chunk into account".
         if raw.chunk_type == ChunkType::AUTH {
@@ -82,13 +84,13 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
     survey
 }
 
-fn is_abort(raw: Result<RawChunk<'_>, ChunkError>) -> bool {
+fn is_abort(raw: &Result<RawChunk<'_>, ChunkError>) -> bool {
     match raw {
         Ok(RawChunk { chunk_type, .. })
         | Err(
             ChunkError::LengthTooSmall { chunk_type, .. }
             | ChunkError::LengthBeyondEnd { chunk_type, .. },
-        ) => chunk_type == ChunkType::ABORT,
+        ) => *chunk_type == ChunkType::ABORT,
         Err(_) => false,
     }
 }

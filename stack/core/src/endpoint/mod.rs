@@ -325,7 +325,8 @@ impl Endpoint {
         if self.account.is_short() {
             a.obey(now, self.account.budget(self.index.len()));
         }
-        let message = a.recv()?;
+        let message = a.recv();
+        message.as_ref()?;
         self.account.touch(id, a);
         let tells = !a.journal.events.is_empty();
         if a.listing.leaving && a.readable() == 0 {
@@ -336,7 +337,7 @@ impl Endpoint {
         if tells {
             self.settle(now, id);
         }
-        Some(message)
+        message
     }
 
     /// Starts a graceful shutdown (RFC 9260 §9.2): what was accepted is still delivered.

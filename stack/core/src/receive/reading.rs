@@ -77,15 +77,14 @@ impl Receiver {
     ///
     /// §6.2: additional SACKs SHOULD be sent when the window opens up.
     pub(crate) fn read(&mut self, pmdcs: usize) -> Option<ReceivedMessage> {
-        let message = match self.reading.take_retained() {
-            Some(message) => message,
-            None => self.inbound.pop()?,
-        };
-        self.bound_window();
-        if self.is_update_due(pmdcs) {
-            self.delayed.request();
+        let message = self.reading.take_retained().or_else(|| self.inbound.pop());
+        if message.is_some() {
+            self.bound_window();
+            if self.is_update_due(pmdcs) {
+                self.delayed.request();
+            }
         }
-        Some(message)
+        message
     }
 
     /// It is time to note again how much is read.

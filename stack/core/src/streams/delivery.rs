@@ -217,6 +217,7 @@ impl Delivery {
     }
 
     /// Queues a message for the application: its turn has come.
+    #[inline]
     pub(super) fn deliver(&mut self, message: ReceivedMessage) {
         if !message.unordered {
             let state = self.streams.get_mut(message.stream);
@@ -232,13 +233,16 @@ impl Delivery {
     }
 
     /// The next message for the application.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
-        let message = self.ready.pop_front()?;
-        self.charge -= charge(message.payload.len());
-        if self.ready.is_empty() && self.ready.capacity() > 1024 {
-            self.ready = VecDeque::new();
+        let message = self.ready.pop_front();
+        if let Some(message) = &message {
+            self.charge -= charge(message.payload.len());
+            if self.ready.is_empty() && self.ready.capacity() > 1024 {
+                self.ready = VecDeque::new();
+            }
         }
-        Some(message)
+        message
     }
 
     fn give_back_if_empty(&mut self, stream: StreamId) {

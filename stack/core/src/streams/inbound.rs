@@ -97,8 +97,12 @@ impl Inbound {
         }
         if chunk.stream.0 >= self.streams {
             self.reassembly.skip(chunk.seq)?;
-        } else if let Some(completed) = self.reassembly.insert(now, chunk)? {
-            self.route(completed)?;
+        } else {
+            match self.reassembly.insert(now, chunk)? {
+                Some(Completed::Message(message)) => self.route(message)?,
+                Some(Completed::Stored(stored)) => self.route_ahead(stored)?,
+                None => {}
+            }
         }
         self.advance(now)
     }
@@ -162,12 +166,13 @@ impl Inbound {
     /// Moves on over what had arrived before.
     fn advance(&mut self, now: Time) -> Result<(), InboundError> {
         while let Some(message) = self.reassembly.advance(now)? {
-            self.route(Completed::Message(message))?;
+            self.route(message)?;
         }
         Ok(())
     }
 
     /// Delivers the held messages of a stream whose turn it is.
+    #[inline]
     fn deliver_held(&mut self, stream: StreamId) {
         while let Some(entry) = self.delivery.next_held(stream) {
             let message = self.reassembly.take(entry);
@@ -176,6 +181,7 @@ impl Inbound {
     }
 
     /// The next message for the application.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<ReceivedMessage> {
         self.delivery.pop()
     }
@@ -255,40 +261,39 @@ impl Inbound {
     }
 
     //= RFC 9260 3.3.1-2 3.3.1-3 6.6-1 6.6-2 6.6-3
-    fn route(&mut self, completed: Completed) -> Result<(), InboundError> {
-        let message = match completed {
-            Completed::Message(message) => {
-                let (stream, ssn, tsn) = (message.stream, message.ssn, message.tsn);
-                if let Some(barrier) = self.barrier.as_mut().filter(|b| b.holds(stream, tsn)) {
-                    let unordered = message.unordered;
-                    let entry = self.reassembly.store(message);
-                    let stored =
-                        Stored { entry, tsn, stream, ssn, unordered, beyond_edge: u16::MAX.into() };
-                    barrier.keep(tsn, stored);
-                    return Ok(());
-                }
-                if !message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later {
-                    // No chunk is missing, but an SSN is: the peer numbers TSNs and SSNs in
-                    // different order. RFC 9260 §6.6 holds the message all the same.
-                    let entry = self.reassembly.store(message);
-                    return self.delivery.hold(stream, ssn, entry);
-                }
-                message
-            }
-            Completed::Stored(stored) => {
-                let (stream, tsn) = (stored.stream, stored.tsn);
-                match self.barrier.as_mut().filter(|barrier| barrier.holds(stream, tsn)) {
-                    // How far it is from the edge is not known when its time comes: far enough.
-                    Some(barrier) => {
-                        barrier.keep(tsn, Stored { beyond_edge: u64::from(u16::MAX), ..stored });
-                        return Ok(());
-                    }
-                    None => return self.route_stored(stored),
-                }
-            }
-        };
+    /// A message is complete, and all chunks before it are there.
+    #[inline]
+    fn route(&mut self, message: ReceivedMessage) -> Result<(), InboundError> {
+        let (stream, ssn, tsn) = (message.stream, message.ssn, message.tsn);
+        if let Some(barrier) = self.barrier.as_mut().filter(|b| b.holds(stream, tsn)) {
+            let unordered = message.unordered;
+            let entry = self.reassembly.store(message);
+            let stored =
+                Stored { entry, tsn, stream, ssn, unordered, beyond_edge: u16::MAX.into() };
+            barrier.keep(tsn, stored);
+            return Ok(());
+        }
+        if !message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later {
+            // No chunk is missing, but an SSN is: the peer numbers TSNs and SSNs in
+            // different order. RFC 9260 §6.6 holds the message all the same.
+            let entry = self.reassembly.store(message);
+            return self.delivery.hold(stream, ssn, entry);
+        }
         self.pass(message);
         Ok(())
+    }
+
+    /// A message is complete, chunks before it are missing.
+    fn route_ahead(&mut self, stored: Stored) -> Result<(), InboundError> {
+        let (stream, tsn) = (stored.stream, stored.tsn);
+        match self.barrier.as_mut().filter(|barrier| barrier.holds(stream, tsn)) {
+            // How far it is from the edge is not known when its time comes: far enough.
+            Some(barrier) => {
+                barrier.keep(tsn, Stored { beyond_edge: u64::from(u16::MAX), ..stored });
+                Ok(())
+            }
+            None => self.route_stored(stored),
+        }
     }
 
     /// A complete message that is held.
@@ -304,6 +309,7 @@ impl Inbound {
     }
 
     /// It is the turn of a message, and then of those that waited for it.
+    #[inline]
     fn pass(&mut self, message: ReceivedMessage) {
         let (stream, unordered) = (message.stream, message.unordered);
         self.deliver(message);
@@ -312,6 +318,7 @@ impl Inbound {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, mut message: ReceivedMessage) {
         if self.delivery.ready() >= BACKLOG {
             let payload = std::mem::take(&mut message.payload);

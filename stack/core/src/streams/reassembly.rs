@@ -91,6 +91,7 @@ impl Reassembly {
 
     /// Takes a chunk. The message it completes, if any, comes back; then
     /// [`advance`](Self::advance) may have more.
+    #[inline]
     pub(super) fn insert(
         &mut self,
         now: Time,
@@ -116,11 +117,10 @@ impl Reassembly {
         if self.is_remnant(flags.beginning, flags.ending) {
             return Ok(None);
         }
-        let message = if flags.beginning && flags.ending {
-            Some(head.message(chunk.payload, now))
-        } else {
-            self.append(now, head, flags.ending, &chunk.payload)?
-        };
+        if flags.beginning && flags.ending {
+            return Ok(Some(Completed::Message(head.message(chunk.payload, now))));
+        }
+        let message = self.append(now, head, flags.ending, &chunk.payload)?;
         Ok(message.map(Completed::Message))
     }
 
