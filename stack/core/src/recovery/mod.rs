@@ -146,8 +146,6 @@ impl Decisions {
 
 /// An algorithm that finds losses. Every hook does nothing by default.
 trait Algorithm {
-    /// A chunk left, for the first time or again.
-    fn on_sent(&mut self, _sent: &Sent) {}
     /// A SACK with gap blocks, or one that acknowledged something, was applied.
     fn on_sack(&mut self, _facts: &SackFacts<'_>, _decisions: &mut Decisions) {}
     /// T3-rtx expired on some path.
@@ -224,6 +222,14 @@ impl AnyAlgorithm {
             AnyAlgorithm::LimitedTransmit(a) => a,
         }
     }
+
+    /// A chunk left, for the first time or again. Of every chunk those alone are told that want to know.
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent) {
+        if let AnyAlgorithm::Rack(a) = self {
+            a.on_sent(sent);
+        }
+    }
 }
 
 /// The mechanisms of one association.
@@ -286,7 +292,7 @@ impl Recovery {
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
         self.budget.on_sent(sent);
         for algorithm in &mut self.algorithms {
-            algorithm.get_mut().on_sent(sent);
+            algorithm.on_sent(sent);
         }
         if let (Some(switch), Some(cause)) = (&mut self.switch_off, sent.again) {
             switch.on_sent_again(sent.seq, cause);

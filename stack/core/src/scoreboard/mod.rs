@@ -400,7 +400,7 @@ impl Scoreboard {
     /// Records the first transmission of a chunk in the packet begun last; returns its number.
     pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
-        let packet = self.packets.latest();
+        let packet = self.packets.add_chunk();
         let user_bytes = chunk.payload.len();
         let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
         let header = self.header_len() as u8;
@@ -411,10 +411,6 @@ impl Scoreboard {
         facts.buffered += user_bytes;
         facts.unacked += 1;
         facts.earliest.get_or_insert(seq);
-        self.packets.change(packet, |p| {
-            p.in_flight += 1;
-            p.open += 1;
-        });
         self.ring.push_back(Outstanding {
             chunk,
             path,

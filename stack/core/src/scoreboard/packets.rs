@@ -55,6 +55,19 @@ impl Packets {
         self.list.push_back(Packet::default());
     }
 
+    /// A chunk that leaves for the first time joins the one begun last, whose number comes back.
+    #[inline]
+    pub(super) fn add_chunk(&mut self) -> u64 {
+        let number = self.latest();
+        let packet = &mut self.list[(number - self.base) as usize];
+        self.in_flight += usize::from(packet.in_flight == 0);
+        self.open += usize::from(packet.open == 0);
+        self.gap_acked -= usize::from(packet.open > 0 && packet.gap_acked == packet.open);
+        packet.in_flight += 1;
+        packet.open += 1;
+        number
+    }
+
     /// Changes what is known of one of them.
     #[inline]
     pub(super) fn change(&mut self, number: u64, change: impl FnOnce(&mut Packet)) {

@@ -97,11 +97,13 @@ impl AckOutcome {
         self.visited = 0;
     }
 
+    #[inline]
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
         //= RFC 3758 3.5-3
         // RFC 3758 §3.5 A2: no credit for what was given up, though what it overtook may be lost (F5).
         if chunk.limits.abandoned {
             if !chunk.acks.ever {
+                self.paths[usize::from(chunk.path.0)].note_highest(seq);
                 self.note_highest(seq, chunk);
             }
             return;
@@ -119,16 +121,22 @@ impl AckOutcome {
                 let transmissions = chunk.transmissions;
                 path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
             }
+            path.note_highest(seq);
             self.note_highest(seq, chunk);
         }
     }
 
     fn note_highest(&mut self, seq: u64, chunk: &Outstanding) {
-        let path = &mut self.paths[usize::from(chunk.path.0)];
         self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
         self.latest_sent = self.latest_sent.max(chunk.last_sent);
-        path.highest_newly_acked = path.highest_newly_acked.max(Some(seq));
-        path.lowest_newly_acked = Some(path.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
+    }
+}
+
+impl PathAck {
+    #[inline]
+    fn note_highest(&mut self, seq: u64) {
+        self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
+        self.lowest_newly_acked = Some(self.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
     }
 }
 
@@ -266,15 +274,16 @@ impl Scoreboard {
             path.missing.remove_through(cumulative);
         }
         while self.base <= cumulative {
-            let Some(chunk) = self.ring.pop_front() else { break };
+            let Some(chunk) = self.ring.front() else { break };
             outcome.visited += 1;
             let seq = self.base;
             self.base += 1;
-            let (state, size) = (chunk.state, chunk.counted());
+            let (state, size, user_bytes) =
+                (chunk.state, chunk.counted(), chunk.chunk.payload.len());
+            let facts = &mut self.paths[usize::from(chunk.path.0)];
             outcome.passed += usize::from(chunk.limits.abandoned);
             if matches!(state, ChunkState::InFlight | ChunkState::Lost) {
-                outcome.note(seq, &chunk);
-                let facts = &mut self.paths[usize::from(chunk.path.0)];
+                outcome.note(seq, chunk);
                 facts.unacked -= 1;
                 if facts.earliest == Some(seq) {
                     outcome.paths[usize::from(chunk.path.0)].earliest = true;
@@ -282,8 +291,8 @@ impl Scoreboard {
             }
             match state {
                 ChunkState::InFlight => {
-                    self.paths[usize::from(chunk.path.0)].flight -= size;
-                    self.flight_user_bytes -= chunk.chunk.payload.len();
+                    facts.flight -= size;
+                    self.flight_user_bytes -= user_bytes;
                 }
                 ChunkState::Lost => self.lost.remove(seq),
                 ChunkState::GapAcked | ChunkState::Abandoned => {}
@@ -298,9 +307,10 @@ impl Scoreboard {
                     }
                 });
             }
-            self.buffered_user_bytes -= chunk.chunk.payload.len();
-            self.paths[usize::from(chunk.path.0)].buffered -= chunk.chunk.payload.len();
-            released(&chunk);
+            self.buffered_user_bytes -= user_bytes;
+            facts.buffered -= user_bytes;
+            released(chunk);
+            self.ring.pop_front();
         }
         self.highest_acked = self.highest_acked.max(cumulative);
         self.holes_to = self.holes_to.max(cumulative);

@@ -138,10 +138,21 @@ impl Rack {
         }
     }
 
+    pub(in crate::recovery) fn on_sent(&mut self, sent: &Sent) {
+        if let Some(cause) = sent.again {
+            self.declared.on_sent_again(sent.seq, cause);
+        }
+        let log = &mut self.path(sent.path).log;
+        match log.back_mut() {
+            Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,
+            _ => log.push_back(Transmission { sent: sent.now, first: sent.seq, last: sent.seq }),
+        }
+    }
+
     fn path(&mut self, path: PathId) -> &mut PathState {
         let i = usize::from(path.0);
-        while self.paths.len() <= i {
-            self.paths.push(PathState::default());
+        if i >= self.paths.len() {
+            self.paths.resize_with(i + 1, PathState::default);
         }
         &mut self.paths[i]
     }
@@ -222,17 +233,6 @@ impl Rack {
 }
 
 impl Algorithm for Rack {
-    fn on_sent(&mut self, sent: &Sent) {
-        if let Some(cause) = sent.again {
-            self.declared.on_sent_again(sent.seq, cause);
-        }
-        let log = &mut self.path(sent.path).log;
-        match log.back_mut() {
-            Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,
-            _ => log.push_back(Transmission { sent: sent.now, first: sent.seq, last: sent.seq }),
-        }
-    }
-
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         self.reordering_seen |= facts.outcome.reordered;
         self.update_multiplier(facts);
