@@ -74,9 +74,9 @@ impl<M> Lines<M> {
     /// Takes the first message out of a line: with its number, and where it was.
     #[inline]
     pub(super) fn take_first(&mut self, line: StreamId) -> Option<(u64, Place, M)> {
-        let place = self.table.get(line).first?;
-        let Waiting { number, behind, message, .. } = self.places.try_remove(place)?;
         let ends = self.table.get_mut(line);
+        let place = ends.first?;
+        let Waiting { number, behind, message, .. } = self.places.try_remove(place)?;
         ends.first = behind;
         match behind {
             Some(behind) => self.places[behind].before = None,

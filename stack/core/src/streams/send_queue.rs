@@ -214,22 +214,29 @@ impl SendQueue {
 
     /// Lets a line wait for its turn if it has a message that may begin, and not otherwise.
     fn settle(&mut self, line: StreamId) {
-        let leaving = |begun: &Begun| self.turns.line_of(begun.message.stream) == line;
-        let first = self.lines.first(line).filter(|_| !self.begun.as_ref().is_some_and(leaving));
-        let state = |queued: &Queued| self.table.find(queued.stream);
-        let blocked = |queued: &Queued| {
-            let in_flight = |state: &OutStream| state.in_flight >= MAX_ORDERED_IN_FLIGHT;
-            !queued.unordered && state(queued).is_some_and(in_flight)
-        };
-        let next = match self.goes_on(line) {
-            Some(begun) if self.begun.is_none() => Some(&begun.message),
-            _ => first.filter(|queued| !blocked(queued)),
-        };
-        match next {
+        match self.upcoming(line) {
             Some(_) if self.turns.waits(line) => {}
-            Some(queued) => self.turns.enter(line, state(queued).map_or(0, |state| state.value)),
+            Some(stream) => self.turns.enter(line, self.value(stream)),
             None => self.turns.leave(line),
         }
+    }
+
+    /// The stream of the message of a line that may begin next, or go on.
+    #[inline]
+    fn upcoming(&self, line: StreamId) -> Option<StreamId> {
+        match &self.begun {
+            Some(begun) if self.turns.line_of(begun.message.stream) == line => return None,
+            Some(_) => {}
+            None => {
+                if let Some(begun) = self.goes_on(line) {
+                    return Some(begun.message.stream);
+                }
+            }
+        }
+        let queued = self.lines.first(line)?;
+        let blocked = |state: &OutStream| state.in_flight >= MAX_ORDERED_IN_FLIGHT;
+        let is_blocked = !queued.unordered && self.table.find(queued.stream).is_some_and(blocked);
+        (!is_blocked).then_some(queued.stream)
     }
 
     /// A message is done with.
@@ -257,7 +264,10 @@ impl SendQueue {
         let SendOptions { ppid, unordered, sack_immediately, lifetime, reliability, context } =
             options;
         let (policy, time) = Policy::of(reliability.unwrap_or_default());
-        let lifetime = [lifetime, time].into_iter().flatten().min();
+        let lifetime = match (lifetime, time) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
         let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
         let message =
             Queued { stream, unordered, sack_immediately, ppid, context, policy, until, payload };
@@ -421,6 +431,7 @@ impl SendQueue {
 
     //= RFC 9260 6.1-23
     /// Notes that a chunk with so many bytes was cumulatively acknowledged; called once for each chunk.
+    #[inline]
     pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags, bytes: usize) {
         let state = self.table.get_mut(stream);
         state.release(bytes);

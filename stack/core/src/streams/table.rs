@@ -48,20 +48,19 @@ impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
         let index = usize::from(stream.0);
         let page = index / PAGE;
         if self.pages.get(page).is_none_or(Option::is_none) {
-            self.add_page(page);
+            return &mut self.add_page(page)[index % PAGE];
         }
-        let page = self.pages[page].get_or_insert_with(Self::new_page);
-        &mut page[index % PAGE]
+        &mut self.pages[page].get_or_insert_with(Self::new_page)[index % PAGE]
     }
 
     #[cold]
     #[inline(never)]
-    fn add_page(&mut self, page: usize) {
+    fn add_page(&mut self, page: usize) -> &mut [T; PAGE] {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        self.pages[page] = Some(Self::new_page());
         self.used += 1;
+        self.pages[page].insert(Self::new_page())
     }
 
     #[cold]
