@@ -159,34 +159,37 @@ impl Association {
             if self.is_closed() {
                 return;
             }
-            if let Ok(raw) = raw {
-                let is_echo = raw.chunk_type == ChunkType::COOKIE_ECHO && may_be_echo;
-                may_be_echo &= raw.chunk_type == ChunkType::AUTH;
-                if is_echo {
-                    continue;
-                }
-                // RFC 5061 §5.2 D5: of a stranger, only what stands behind an AUTH chunk that is right.
-                let admits = raw.chunk_type == ChunkType::AUTH;
-                if incoming.seal == Seal::Stranger && !admits {
-                    self.journal.stats.unauthenticated_chunks += 1;
-                    return;
-                }
-                if self.is_guarded() {
-                    match self.admit(&mut incoming.seal, raw, chunks.rest()) {
-                        Admission::Take => {}
-                        Admission::Skip => continue,
-                        Admission::Stop => return,
-                        Admission::Refuse(causes) => {
-                            self.reply(incoming, incoming.path, Control::Error(causes));
-                            return;
-                        }
+            let Ok(raw) = raw else {
+                //= RFC 9260 6.10-7
+                // §6.10: a partial chunk MUST be dropped; nothing comes after it.
+                self.journal.stats.malformed_chunks += 1;
+                return;
+            };
+            let is_echo = raw.chunk_type == ChunkType::COOKIE_ECHO && may_be_echo;
+            may_be_echo &= raw.chunk_type == ChunkType::AUTH;
+            if is_echo {
+                continue;
+            }
+            // RFC 5061 §5.2 D5: of a stranger, only what stands behind an AUTH chunk that is right.
+            let admits = raw.chunk_type == ChunkType::AUTH;
+            if incoming.seal == Seal::Stranger && !admits {
+                self.journal.stats.unauthenticated_chunks += 1;
+                return;
+            }
+            if self.is_guarded() {
+                match self.admit(&mut incoming.seal, raw, chunks.rest()) {
+                    Admission::Take => {}
+                    Admission::Skip => continue,
+                    Admission::Stop => return,
+                    Admission::Refuse(causes) => {
+                        self.reply(incoming, incoming.path, Control::Error(causes));
+                        return;
                     }
                 }
             }
-            let bytes = raw.map_or(&[][..], |raw| raw.bytes);
-            match raw.and_then(Chunk::parse) {
+            match Chunk::parse(raw) {
                 Ok(chunk) => {
-                    if !self.handle_chunk(now, incoming, bytes, chunk) {
+                    if !self.handle_chunk(now, incoming, raw.bytes, chunk) {
                         return;
                     }
                 }
@@ -201,8 +204,6 @@ impl Association {
                 }
                 // Who does not authenticate does not know it, well-formed or not.
                 Err(ChunkError::InvalidLength { chunk_type: ChunkType::AUTH, .. }) => return,
-                //= RFC 9260 6.10-7
-                // §6.10: a partial chunk MUST be dropped; the iterator ends after it.
                 Err(_) => self.journal.stats.malformed_chunks += 1,
             }
         }

@@ -58,8 +58,6 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         }
         survey.first.get_or_insert(raw.chunk_type);
         survey.chunks += 1;
-        survey.loner |=
-            matches!(raw.chunk_type, ChunkType::INIT_ACK | ChunkType::SHUTDOWN_COMPLETE);
         // Data and unknown chunks say nothing here; their contents are parsed later, once.
         if matches!(
             raw.chunk_type,
@@ -67,6 +65,8 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         ) {
             continue;
         }
+        survey.loner |=
+            matches!(raw.chunk_type, ChunkType::INIT_ACK | ChunkType::SHUTDOWN_COMPLETE);
         match Chunk::parse(raw) {
             Ok(chunk @ Chunk::Init(_)) => survey.init = Some(chunk),
             Ok(Chunk::InitAck(init)) => survey.init_ack = Some(init.initiate_tag),

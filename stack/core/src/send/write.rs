@@ -368,20 +368,19 @@ impl Sender {
             carried.unmarked = true;
             cx.journal.stats.zero_window_probes += 1;
         }
-        let p = &mut cx.paths[path];
-        p.bursts.spend(self.board.chunk_len(bytes));
-        p.counters.data_chunks_sent += 1;
-        carried.new += 1;
-        carried.bytes += self.board.chunk_len(bytes);
-        carried.highest = carried.highest.max(seq);
         let (size, end, calm) = (self.board.chunk_len(bytes), seq + 1, self.is_calm(cx, path));
         let asks = carried.asks_for_sack;
+        carried.new += 1;
+        carried.bytes += size;
+        carried.highest = carried.highest.max(seq);
         let sent = Sent { now, path, seq, again: None, bytes: size, end, calm, asks };
         self.recovery.on_sent(&sent);
         cx.journal.stats.data_chunks_sent += 1;
-        cx.paths[path].timed.on_sent(now, seq, carried.asks_for_sack);
-        let running = cx.paths[path].t3.is_running();
-        let action = t3_rtx::after_transmission(cx.profile(), None, false, running);
+        let (profile, p) = (cx.profile(), &mut cx.paths[path]);
+        p.bursts.spend(size);
+        p.counters.data_chunks_sent += 1;
+        p.timed.on_sent(now, seq, asks);
+        let action = t3_rtx::after_transmission(profile, None, false, p.t3.is_running());
         carried.restart_t3 |= action == TimerAction::Restart;
         cx.journal.trace(now, || TraceEvent::Sent {
             tsn: Scoreboard::tsn(seq),

@@ -149,11 +149,10 @@ impl Rack {
         }
     }
 
+    #[inline]
     fn path(&mut self, path: PathId) -> &mut PathState {
         let i = usize::from(path.0);
-        if i >= self.paths.len() {
-            self.paths.resize_with(i + 1, PathState::default);
-        }
+        (self.paths.len()..=i).for_each(|_| self.paths.push(PathState::default()));
         &mut self.paths[i]
     }
 
