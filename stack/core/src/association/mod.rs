@@ -52,7 +52,7 @@ pub(crate) use asconf::lookup_addresses;
 use authentication::Authenticator;
 pub(crate) use checksum::needs_checksum;
 use errors::Errors;
-use listing::Listing;
+pub(crate) use listing::Listing;
 use outbox::{Abort, Control, Outbox};
 use phase::{Opening, Phase};
 use reconfiguration::Reconfiguration;

@@ -1,7 +1,6 @@
 //! The addresses of our host: what a wildcard means, and what happens as interfaces come and go.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use super::Endpoint;
 use crate::time::Time;
@@ -18,14 +17,12 @@ impl Endpoint {
     /// has lost is not used until it is back, whether it was bound explicitly or by a wildcard. Without
     /// this call a wildcard offers nothing, and associations use the one address that their peer has seen.
     pub fn set_host_addresses(&mut self, now: Time, addresses: &[IpAddr]) {
-        let host = self.host.changed(addresses);
-        if host == *self.host {
+        if !self.ports.move_host(addresses) {
             return;
         }
-        self.host = Arc::new(host);
         for id in self.associations() {
             if let Some(a) = self.associations.get_mut(id).filter(|a| !a.is_closed()) {
-                a.on_host_change(now, &self.host);
+                a.on_host_change(now, self.ports.host());
                 self.settle(now, id);
             }
         }

@@ -168,7 +168,7 @@ impl Endpoint {
             return (!guard.requires(ChunkType::COOKIE_ECHO)).then_some(false);
         };
         let own = known.and_then(|id| self.associations.get(id)?.shared_keys());
-        let of_port = || Some(&self.ports.get(&cookie.local_port)?.association.authentication.keys);
+        let of_port = || Some(&self.ports.get(cookie.local_port)?.association.authentication.keys);
         let keys = own.or_else(of_port)?;
         let verdict = guard.judge(keys, auth, behind_first(packet));
         (verdict == Verdict::Authentic).then_some(true)

@@ -108,7 +108,7 @@ impl Endpoint {
 
     /// Whether an INIT from this address to this port is answered.
     pub(super) fn admits_init(&mut self, now: Time, address: IpAddr, port: u16) -> bool {
-        let Some(port) = self.ports.get(&port) else { return true };
+        let Some(port) = self.ports.get(port) else { return true };
         let rate = self.share_of(port.association.profile.limits.inits_per_source);
         let admitted = self.claims.inits.admit(now, self.claims.place(address), rate);
         self.stats.inits_limited += u64::from(!admitted);

@@ -120,7 +120,7 @@ impl Endpoint {
             }
         };
         let header = packet.header();
-        let foreign = !self.ports.contains_key(&header.destination_port);
+        let foreign = self.ports.get(header.destination_port).is_none();
         if !unicast || (foreign && datagram.encapsulation.is_none()) {
             //= RFC 9260 8.4-1
             // §8.4 rule 1: to or from a non-unicast address: silently discarded. On raw IP,
@@ -208,7 +208,7 @@ impl Endpoint {
             // RFC 9653 §5.3: "MAY also process OOTB packets having an incorrect zero checksum". Who lost our SHUTDOWN COMPLETE
             // would end in failure without.
             None => {
-                let port = self.ports.get(&header.destination_port);
+                let port = self.ports.get(header.destination_port);
                 port.is_some_and(|port| port.association.extensions.zero_checksum)
             }
         };

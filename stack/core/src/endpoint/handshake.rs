@@ -119,7 +119,7 @@ impl Endpoint {
         init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
         let full = !self.has_room();
-        let port = self.ports.get(&header.destination_port);
+        let port = self.ports.get(header.destination_port);
         let port = port.filter(|port| port.accepts(datagram.source, header.source_port) && !full);
         let Some(port) = port else {
             //= RFC 9260 8.4-3 8.4-4
@@ -159,7 +159,7 @@ impl Endpoint {
         local: IpAddr,
         families: Families,
     ) -> Sources {
-        let mut sources = Sources::of(&self.host, bound, remotes, families);
+        let mut sources = Sources::of(self.ports.host(), bound, remotes, families);
         sources.learn(local);
         sources
     }
@@ -261,7 +261,7 @@ impl Endpoint {
         init: PeerInit<'_>,
         answer: &Answer,
     ) {
-        let Some(port) = self.ports.get(&header.destination_port) else { return };
+        let Some(port) = self.ports.get(header.destination_port) else { return };
         let life = answer.config.profile.limits.cookie_life();
         // A longer life makes replay easier: it is at most doubled.
         let extension = Duration::from_millis(u64::from(init.preservative_ms));
@@ -416,7 +416,7 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> Option<AssociationId> {
         let full = !self.has_room();
-        let port = self.ports.get(&cookie.local_port);
+        let port = self.ports.get(cookie.local_port);
         // §5.4 rule 2: the INIT ACK with this cookie went there, so the peer is there.
         let confirmed = cookie.peer.addresses.first().copied().unwrap_or(datagram.source);
         let port = port.filter(|port| {

@@ -2,6 +2,7 @@
 
 mod account;
 mod addresses;
+mod agenda;
 mod asconf;
 mod authentication;
 mod claims;
@@ -22,11 +23,10 @@ mod rival;
 mod shard;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tidings;
 mod upkeep;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use slotmap::SlotMap;
@@ -37,20 +37,23 @@ pub use crate::datagram::{Datagram, Icmp, IcmpKind, Transmit};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
-use crate::path::source::{Host, Sources};
+use crate::path::source::Sources;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use account::{Account, growth};
+use agenda::Agenda;
 pub use authentication::AuthenticationInfo;
 use claims::Claims;
 use cookie::CookieKeys;
 use index::Index;
 use past::PastAssociations;
+use ports::Ports;
 use reply::Replies;
 use shard::Part;
 pub use shard::PartKey;
+use tidings::Tidings;
 use tresse_wire::StreamId;
 #[cfg(test)]
 use tresse_wire::Tsn;
@@ -72,11 +75,7 @@ slotmap::new_key_type! {
 /// Any call may make packets, events and another deadline appear; polling them again is cheap.
 #[derive(Debug)]
 pub struct Endpoint {
-    ports: BTreeMap<u16, PortConfig>,
-    /// The addresses of our host, as far as they were told.
-    host: Arc<Host>,
-    /// The port that `connect` uses.
-    main_port: u16,
+    ports: Ports,
     max_associations: usize,
     rng: Rng,
     keys: CookieKeys,
@@ -85,22 +84,13 @@ pub struct Endpoint {
     part: Option<Part>,
     /// Which association a packet is for. Closed ones are not in it.
     index: Index,
-    /// Deadlines: at least as early as the association's own, so that a timer that moves back
-    /// costs nothing until then.
-    deadlines: BTreeSet<(Time, AssociationId)>,
-    /// Associations that may have a packet to send.
-    ready: VecDeque<AssociationId>,
+    agenda: Agenda,
     replies: Replies,
     account: Account,
     claims: Claims,
     past: PastAssociations,
-    events: VecDeque<(AssociationId, Event)>,
-    traces: VecDeque<(AssociationId, Time, TraceEvent)>,
-    /// Closed associations whose last event was polled, and that may have nothing left to send or to read.
-    leaving: Vec<AssociationId>,
+    tidings: Tidings,
     stats: EndpointStats,
-    /// Figures of associations that have gone.
-    past_stats: AssociationStats,
     /// What every association begins with, for tests of wrap-around.
     #[cfg(test)]
     first_tsn: Option<Tsn>,
@@ -119,7 +109,7 @@ impl Endpoint {
             memory,
             association,
         } = config;
-        let mut ports = BTreeMap::new();
+        let mut ports = Ports::new(local_port);
         if local_port != 0 {
             let families = Families::default();
             let port = PortConfig {
@@ -130,12 +120,10 @@ impl Endpoint {
                 one_family: false,
                 association,
             };
-            ports.insert(local_port, port);
+            ports.open(local_port, port);
         }
         Endpoint {
             ports,
-            host: Arc::default(),
-            main_port: local_port,
             max_associations,
             keys: CookieKeys::new(&mut rng),
             claims: Claims::new(&mut rng),
@@ -143,16 +131,12 @@ impl Endpoint {
             associations: SlotMap::with_key(),
             part: None,
             index: Index::default(),
-            deadlines: BTreeSet::new(),
-            ready: VecDeque::new(),
+            agenda: Agenda::default(),
             replies: Replies::default(),
             account: Account::new(memory),
             past: PastAssociations::default(),
-            events: VecDeque::new(),
-            traces: VecDeque::new(),
-            leaving: Vec::new(),
+            tidings: Tidings::default(),
             stats: EndpointStats::default(),
-            past_stats: AssociationStats::default(),
             #[cfg(test)]
             first_tsn: None,
         }
@@ -170,7 +154,7 @@ impl Endpoint {
         remote_port: u16,
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
-        self.connect_from(now, self.main_port, remotes, remote_port, config)
+        self.connect_from(now, self.ports.main(), remotes, remote_port, config)
     }
 
     //= RFC 9260 1.3-1
@@ -194,8 +178,9 @@ impl Endpoint {
             //= RFC 9260 3.1-1 3.1-2
             return Err(ConnectError::ZeroPort);
         }
-        let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
-        let sources = Sources::of(&self.host, &port.local_addresses, remotes, config.families);
+        let Some(port) = self.ports.get(local_port) else { return Err(ConnectError::ZeroPort) };
+        let sources =
+            Sources::of(self.ports.host(), &port.local_addresses, remotes, config.families);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.is_taken(&key(*address))) {
@@ -233,11 +218,7 @@ impl Endpoint {
 
     /// Runs every timer that is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
-        while let Some(&(at, id)) = self.deadlines.first() {
-            if at > now {
-                break;
-            }
-            self.deadlines.pop_first();
+        while let Some(id) = self.agenda.take_due(now) {
             if let Some(a) = self.associations.get_mut(id) {
                 a.listing.registered = None;
                 a.obey(now, self.account.budget(self.index.len()));
@@ -270,19 +251,19 @@ impl Endpoint {
     /// When `handle_timeout` must be called next, once `poll_transmit` has no packet any more: what arrived may have
     /// started timers that count from then on.
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.agenda.next_deadline()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
-        let (id, event) = self.events.pop_front()?;
+        let (id, event) = self.tidings.next_event()?;
         if let Some(a) = self.associations.get_mut(id) {
             a.journal.told(&event);
             self.account.touch(id, a);
             if matches!(event, Event::Closed(_)) {
                 a.listing.leaving = true;
-                self.leaving.push(id);
+                self.agenda.may_leave(id);
             }
         }
         Some((id, event))
@@ -290,7 +271,7 @@ impl Endpoint {
 
     /// The next trace event of associations configured with `trace`.
     pub fn poll_trace(&mut self) -> Option<(AssociationId, Time, TraceEvent)> {
-        self.traces.pop_front()
+        self.tidings.next_trace()
     }
 
     /// Queues a message (SEND, RFC 9260 §11.1.5).
@@ -330,7 +311,7 @@ impl Endpoint {
         self.account.touch(id, a);
         let tells = !a.journal.events.is_empty();
         if a.listing.leaving && a.readable() == 0 {
-            self.leaving.push(id);
+            self.agenda.may_leave(id);
         } else if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::cookie::Cookie;
 use crate::association::Identity;
+use crate::stats::AssociationStats;
 use crate::time::Time;
 
 /// This many are remembered at most; of a larger crowd the oldest are forgotten. Each took its peer
@@ -15,12 +16,14 @@ const MAX_PAST: usize = 65_536;
 /// The peer's port and tag.
 type Key = (u16, u32);
 
-/// The peers' tags of associations that ended within the life of a cookie.
+/// What is left of associations that are over: the peers' tags, for the life of a cookie, and their figures.
 #[derive(Debug, Default)]
 pub(super) struct PastAssociations {
     ended: BTreeMap<Key, Time>,
     /// In the order of their ends.
     order: VecDeque<(Time, Key)>,
+    /// The figures of all that have gone, together.
+    stats: AssociationStats,
 }
 
 impl PastAssociations {
@@ -41,6 +44,16 @@ impl PastAssociations {
             self.ended.insert(key, now);
             self.order.push_back((now, key));
         }
+    }
+
+    /// An association has gone, with these figures.
+    pub(super) fn count(&mut self, stats: &AssociationStats) {
+        self.stats.add(stats);
+    }
+
+    /// The figures of all that have gone, together.
+    pub(super) fn stats(&self) -> &AssociationStats {
+        &self.stats
     }
 
     //= RFC 9260 5.3.1-3

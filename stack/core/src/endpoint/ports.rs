@@ -1,24 +1,78 @@
 //! The SCTP ports of an endpoint, and what one may ask or change of an association on them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AssociationId, Endpoint};
 use crate::association::Identity;
 use crate::config::{AssociationConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError};
+use crate::path::source::Host;
 use crate::path::{PathId, PathSettings};
 use crate::profile::LimitParameters;
 use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
 use tresse_wire::Tsn;
 
-/// The longest life of a cookie that `port` has given out; a port that is closed may have given
-/// out the default.
-pub(super) fn longest_cookie_life(ports: &BTreeMap<u16, PortConfig>, port: u16) -> Duration {
-    match ports.get(&port) {
-        Some(port) => port.longest_cookie_life(),
-        None => LimitParameters::default().cookie_life() * 2,
+/// The ports that are open, and the addresses of the host that they are on.
+#[derive(Debug)]
+pub(super) struct Ports {
+    open: BTreeMap<u16, PortConfig>,
+    /// The port that `connect` uses.
+    main: u16,
+    /// The addresses of our host, as far as they were told.
+    host: Arc<Host>,
+}
+
+impl Ports {
+    /// None is open yet.
+    pub(super) fn new(main: u16) -> Ports {
+        Ports { open: BTreeMap::new(), main, host: Arc::default() }
+    }
+
+    /// Opens a port, or gives an open one other settings.
+    pub(super) fn open(&mut self, port: u16, config: PortConfig) {
+        self.open.insert(port, config);
+    }
+
+    fn close(&mut self, port: u16) {
+        self.open.remove(&port);
+    }
+
+    /// The port that `connect` uses.
+    pub(super) const fn main(&self) -> u16 {
+        self.main
+    }
+
+    /// The settings of a port that is open.
+    pub(super) fn get(&self, port: u16) -> Option<&PortConfig> {
+        self.open.get(&port)
+    }
+
+    /// The longest life of a cookie that `port` has given out; a port that is closed may have given
+    /// out the default.
+    pub(super) fn longest_cookie_life(&self, port: u16) -> Duration {
+        match self.get(port) {
+            Some(port) => port.longest_cookie_life(),
+            None => LimitParameters::default().cookie_life() * 2,
+        }
+    }
+
+    /// The addresses of our host, as far as they were told.
+    pub(super) const fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// The host has these addresses now. `false` if nothing has changed by that.
+    pub(super) fn move_host(&mut self, addresses: &[IpAddr]) -> bool {
+        let host = self.host.changed(addresses);
+        let is_other = host != *self.host;
+        if is_other {
+            self.host = Arc::new(host);
+        }
+        is_other
     }
 }
 
@@ -26,7 +80,7 @@ impl Endpoint {
     /// The figures of all associations together, also of those that have gone: these counters only
     /// grow.
     pub fn totals(&self) -> AssociationStats {
-        let mut totals = self.past_stats.clone();
+        let mut totals = self.past.stats().clone();
         for association in self.associations.values() {
             totals.add(&association.stats());
         }
@@ -44,14 +98,14 @@ impl Endpoint {
         if port == 0 {
             return Err(ConnectError::ZeroPort);
         }
-        self.ports.insert(port, config);
+        self.ports.open(port, config);
         Ok(())
     }
 
     /// Closes a port. What arrives for it is out of the blue from now on (RFC 9260 §8.4), so its
     /// associations should have ended.
     pub fn close_port(&mut self, port: u16) {
-        self.ports.remove(&port);
+        self.ports.close(port);
     }
 
     /// Ports, streams, tags and state of an association, until it is forgotten.
@@ -132,7 +186,7 @@ impl Endpoint {
 
     /// The peer left a tag behind: a cookie that carries it opens nothing any more.
     pub(super) fn remember(&mut self, now: Time, past: Identity) {
-        let life = longest_cookie_life(&self.ports, past.local_port);
+        let life = self.ports.longest_cookie_life(past.local_port);
         self.past.add(now, past, life);
     }
 }

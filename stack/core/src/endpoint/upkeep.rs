@@ -1,7 +1,6 @@
 //! What the endpoint keeps of its associations beside themselves: its lists of them are in step with them after
 //! every call.
 
-use super::ports::longest_cookie_life;
 use super::{AssociationId, Endpoint, Transmit};
 use crate::association::Association;
 use crate::stats::AssociationStats;
@@ -28,7 +27,7 @@ impl Endpoint {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
             if self.index.remove_tag(a.identity.local_tag.0) {
-                let life = longest_cookie_life(&self.ports, a.identity.local_port);
+                let life = self.ports.longest_cookie_life(a.identity.local_port);
                 self.past.add(now, a.identity, life);
             }
             self.index.forget_peer(id, a);
@@ -47,7 +46,7 @@ impl Endpoint {
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let short = self.account.is_short().then(|| self.budget());
-        while let Some(&id) = self.ready.front() {
+        while let Some(id) = self.agenda.sender() {
             let packet = self.associations.get_mut(id).and_then(|a| {
                 let Some(budget) = short else { return a.poll_transmit(now, buffer) };
                 a.obey(now, budget);
@@ -58,11 +57,11 @@ impl Endpoint {
             if packet.is_some() {
                 return packet;
             }
-            self.ready.pop_front();
+            self.agenda.end_turn();
             if let Some(a) = self.associations.get_mut(id) {
                 a.listing.queued = false;
                 if a.listing.leaving {
-                    self.leaving.push(id);
+                    self.agenda.may_leave(id);
                 }
                 self.tell(id);
                 self.schedule(id);
@@ -73,34 +72,23 @@ impl Endpoint {
 
     /// Has `poll_transmit` ask the association for packets.
     pub(super) fn enqueue(&mut self, id: AssociationId) {
-        if let Some(a) = self.associations.get_mut(id)
-            && !a.listing.queued
-        {
-            a.listing.queued = true;
-            self.ready.push_back(id);
+        if let Some(a) = self.associations.get_mut(id) {
+            self.agenda.enqueue(id, &mut a.listing);
         }
     }
 
     /// Passes on events and trace events.
     pub(super) fn tell(&mut self, id: AssociationId) {
-        let Some(a) = self.associations.get_mut(id) else { return };
-        while let Some(event) = a.journal.events.pop_front() {
-            self.events.push_back((id, event));
-        }
-        while let Some((at, event)) = a.journal.traces.pop_front() {
-            self.traces.push_back((id, at, event));
+        if let Some(a) = self.associations.get_mut(id) {
+            self.tidings.collect(id, &mut a.journal);
         }
     }
 
     /// Registers the next deadline of an association, unless an earlier one is registered.
     pub(super) fn schedule(&mut self, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
-        let Some(next) = a.next_timeout() else { return };
-        if a.listing.registered.is_none_or(|at| next < at) {
-            if let Some(old) = a.listing.registered.replace(next) {
-                self.deadlines.remove(&(old, id));
-            }
-            self.deadlines.insert((next, id));
+        if let Some(next) = a.next_timeout() {
+            self.agenda.schedule(id, &mut a.listing, next);
         }
     }
 
@@ -108,7 +96,7 @@ impl Endpoint {
     /// Removes closed associations of which everything was told and read. One that has something left is put on
     /// the list again when the last of it goes, so that those who are never read cost nothing.
     pub(super) fn reap(&mut self) {
-        while let Some(id) = self.leaving.pop() {
+        while let Some(id) = self.agenda.take_leaving() {
             if self.associations.get(id).is_some_and(|a| a.readable() == 0 && !a.listing.queued) {
                 self.remove(id);
             }
@@ -129,9 +117,7 @@ impl Endpoint {
             memory: 0,
             ..a.stats()
         };
-        self.past_stats.add(&stats);
-        if let Some(at) = a.listing.registered {
-            self.deadlines.remove(&(at, id));
-        }
+        self.past.count(&stats);
+        self.agenda.strike(id, &a.listing);
     }
 }

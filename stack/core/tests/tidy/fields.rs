@@ -8,9 +8,6 @@ const MAX_FIELDS: usize = 15;
 /// Those that a user fills in or reads, settings and counters, may have as many as the list of what there is.
 const LISTS: [&str; 3] = ["AssociationConfig", "PathStats", "Profile"];
 
-/// Others that have more, and how many: the numbers only shrink.
-const KNOWN_LARGE: [(&str, usize); 1] = [("Endpoint", 21)];
-
 /// Fields that others may name, for each module, those of what is passed between modules included: the numbers only
 /// shrink.
 const KNOWN_OPEN: [(&str, usize); 2] = [("path", 36), ("receive", 6)];
@@ -58,9 +55,7 @@ fn structs_of_the_core_are_small() {
         }
     }
     found.retain(|(_, name, _)| !LISTS.contains(&name.as_str()));
-    let found: BTreeMap<&str, usize> =
-        found.iter().map(|(_, name, fields)| (name.as_str(), *fields)).collect();
-    assert_eq!(found, BTreeMap::from(KNOWN_LARGE), "to be split");
+    assert!(found.is_empty(), "to be split: {found:?}");
 }
 
 #[test]

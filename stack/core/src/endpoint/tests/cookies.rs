@@ -29,7 +29,7 @@ fn a_flood_of_inits_leaves_nothing_behind() {
     let end = &script.end;
     assert!(end.associations.is_empty() && end.associations.capacity() < 16);
     assert!(end.index.is_empty());
-    assert!(end.deadlines.is_empty() && end.ready.is_empty() && end.events.is_empty());
+    assert!(end.agenda.is_empty() && end.tidings.events() == 0);
     assert_eq!(end.endpoint_stats().inits_answered, 5000);
 }
 
