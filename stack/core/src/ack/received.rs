@@ -67,6 +67,7 @@ impl ReceivedTsns {
     }
 
     /// Tells whether `tsn` is new.
+    #[inline]
     pub(crate) fn classify(&self, tsn: Tsn) -> Arrival {
         let ahead = tsn.distance(self.cumulative());
         if ahead == i32::MIN || ahead > MAX_AHEAD {
@@ -84,6 +85,7 @@ impl ReceivedTsns {
     }
 
     /// Records a TSN that [`classify`](Self::classify) called new.
+    #[inline]
     pub(crate) fn record(&mut self, seq: u64) {
         if seq <= self.cumulative {
             return;

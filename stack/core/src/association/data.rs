@@ -156,6 +156,7 @@ impl Association {
     }
 
     /// The next message for the application; opens the window.
+    #[inline]
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
         let message = self.receiver.read(self.paths.amdcs());
         if let Some(message) = &message {

@@ -76,6 +76,7 @@ impl Receiver {
     /// The next message for the application.
     ///
     /// §6.2: additional SACKs SHOULD be sent when the window opens up.
+    #[inline]
     pub(crate) fn read(&mut self, pmdcs: usize) -> Option<ReceivedMessage> {
         let message = self.reading.take_retained().or_else(|| self.inbound.pop());
         if message.is_some() {

@@ -76,6 +76,7 @@ impl Receiver {
     }
 
     /// Bytes that count against the window.
+    #[inline]
     pub(super) fn occupied(&self) -> usize {
         // With something left to read the application is not waiting for the rest of a message.
         if self.reading.past() > 0 {
@@ -86,6 +87,7 @@ impl Receiver {
     }
 
     /// The window has opened so far that the peer is to be told.
+    #[inline]
     pub(super) fn is_update_due(&self, pmdcs: usize) -> bool {
         self.buffer.window.update_due(self.occupied(), pmdcs)
     }
@@ -107,6 +109,7 @@ impl Receiver {
     }
 
     /// Keeps the window within the share.
+    #[inline]
     pub(super) fn bound_window(&mut self) {
         let left = self.buffer.budget.share.saturating_sub(self.buffered());
         self.buffer.window.narrow(left);

@@ -239,10 +239,16 @@ impl Delivery {
         if let Some(message) = &message {
             self.charge -= charge(message.payload.len());
             if self.ready.is_empty() && self.ready.capacity() > 1024 {
-                self.ready = VecDeque::new();
+                self.give_back_all();
             }
         }
         message
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back_all(&mut self) {
+        self.ready = VecDeque::new();
     }
 
     fn give_back_if_empty(&mut self, stream: StreamId) {

@@ -217,6 +217,7 @@ impl Inbound {
     /// deliver it partially, or it would wait forever for a message larger than the buffer.
     /// Messages are delivered whole here; instead, such a message may exceed the buffer, up to
     /// `max_message_size`.
+    #[inline]
     pub(crate) fn occupied(&self, buffer: usize) -> usize {
         let buffered = self.buffered();
         if self.delivery.ready() > 0 {

@@ -200,6 +200,7 @@ impl Ring {
     }
 
     /// Moves the edge by one chunk.
+    #[inline]
     pub(super) fn step(&mut self) {
         self.slots.pop_front();
         if let Some(done) = &mut self.done {
@@ -281,6 +282,7 @@ impl Ring {
         Some(complete.then_some(Stored { entry, tsn, stream, ssn, unordered, beyond_edge }))
     }
 
+    #[inline]
     pub(super) fn front(&self) -> Front {
         match self.slots.get(0) {
             MISSING => Front::Missing,
@@ -390,6 +392,7 @@ impl Ring {
     }
 
     /// Gives memory back if nothing is held.
+    #[inline]
     pub(super) fn shrink_if_idle(&mut self) {
         if self.live == 0 && self.entries.capacity() > KEEP {
             self.entries = Vec::new();

@@ -169,7 +169,7 @@ impl SendQueue {
 
     /// What was set for it; 0 if nothing.
     pub(crate) fn value(&self, stream: StreamId) -> u16 {
-        self.table.get(stream).value
+        self.table.find(stream).map_or(0, |state| state.value)
     }
 
     /// Bytes of a stream that wait, or are not cumulatively acknowledged.

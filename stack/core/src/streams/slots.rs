@@ -81,6 +81,7 @@ impl Slots {
     }
 
     /// Takes away the first place.
+    #[inline]
     pub(super) fn pop_front(&mut self) {
         if self.pages.is_empty() {
             return;

@@ -42,7 +42,7 @@ pub use chunk_type::{ChunkType, UnknownAction};
 use crate::{
     Abort, Asconf, AsconfAck, Auth, ChunkError, CookieEcho, Cwr, Data, Ecne, ErrorChunk,
     ForwardTsn, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig,
-    Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    Sack, Shutdown, ShutdownComplete, Timestamp,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -235,7 +235,6 @@ pub(crate) fn emit(
         return;
     };
     let [l0, l1] = length.to_be_bytes();
-    buffer.reserve(padded(usize::from(length)));
     buffer.extend_from_slice(&[chunk_type.0, flags, l0, l1]);
     buffer.extend_from_slice(fixed);
     buffer.extend_from_slice(variable);

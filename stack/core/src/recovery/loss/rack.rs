@@ -149,11 +149,12 @@ impl Rack {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn path(&mut self, path: PathId) -> &mut PathState {
-        let i = usize::from(path.0);
-        (self.paths.len()..=i).for_each(|_| self.paths.push(PathState::default()));
-        &mut self.paths[i]
+        if self.paths.len() <= usize::from(path.0) {
+            self.paths.resize_with(usize::from(path.0) + 1, PathState::default);
+        }
+        &mut self.paths[usize::from(path.0)]
     }
 
     /// §6.2 step 4.

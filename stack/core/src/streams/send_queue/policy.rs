@@ -23,6 +23,7 @@ pub(crate) enum Policy {
 
 impl Policy {
     /// With the lifetime, if there is one.
+    #[inline]
     pub(super) fn of(reliability: Reliability) -> (Policy, Option<Duration>) {
         match reliability {
             Reliability::Full => (Policy::Full, None),
@@ -50,12 +51,14 @@ pub(super) struct Priorities {
 }
 
 impl Priorities {
+    #[inline]
     pub(super) fn insert(&mut self, policy: Policy, number: u64, place: Place, bytes: usize) {
         if let Policy::Priority(value) = policy {
             self.waiting.insert((Reverse(value), number), (place, bytes));
         }
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, policy: Policy, number: u64) {
         if let Policy::Priority(value) = policy {
             self.waiting.remove(&(Reverse(value), number));

@@ -59,6 +59,7 @@ impl Order {
         }
     }
 
+    #[inline(never)]
     fn insert_behind(&mut self, (place, line): (u64, u16)) {
         *self.places.get_mut(StreamId(line)) = Some(place);
         self.waiting += 1;
@@ -75,7 +76,6 @@ impl Order {
         if self.is_first(line) {
             self.first = None;
             if self.waiting > 0 {
-                self.first = self.heap.peek().map(|Reverse(next)| *next);
                 self.leave_heap();
             }
         } else if self.is_behind(line) {
@@ -83,13 +83,16 @@ impl Order {
         }
     }
 
-    /// Who came to the front of the heap is first now.
+    /// Who is at the front of the heap is first now.
+    #[inline(never)]
     fn leave_heap(&mut self) {
+        self.first = self.heap.peek().map(|Reverse(next)| *next);
         if let Some((_, line)) = self.first {
             self.remove_behind(StreamId(line));
         }
     }
 
+    #[inline(never)]
     fn remove_behind(&mut self, line: StreamId) {
         *self.places.get_mut(line) = None;
         self.waiting -= 1;
