@@ -19,6 +19,7 @@ mod chunk_rescheduling;
 mod hooks;
 mod immediate_sack;
 mod loss;
+mod registry;
 mod silent_path;
 mod spurious;
 #[cfg(test)]
@@ -41,13 +42,8 @@ use bundling::overdue::Overdue;
 pub(crate) use chunk_rescheduling::{Buffers, Rescheduling};
 pub(crate) use hooks::{Guess, RtoMin};
 pub(crate) use immediate_sack::Asking;
-use loss::early_retransmit_bytes::EarlyRetransmitBytes;
-use loss::early_retransmit_packets::EarlyRetransmitPackets;
 use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
-use loss::fast_retransmit::FastRetransmit;
-use loss::limited_transmit::LimitedTransmit;
-use loss::rack::Rack;
-use loss::thin_fast_retransmit::ThinFastRetransmit;
+use registry::AnyAlgorithm;
 pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
 pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
@@ -146,6 +142,12 @@ impl Decisions {
 
 /// An algorithm that finds losses. Every hook does nothing by default.
 trait Algorithm {
+    /// It, if the profile switches it on. `retransmit_bit`: SACKs say whether they answer a retransmission.
+    fn of(profile: &Profile, retransmit_bit: bool) -> Option<Self>
+    where
+        Self: Sized;
+    /// A chunk left, for the first time or again.
+    fn on_sent(&mut self, _sent: &Sent) {}
     /// A SACK with gap blocks, or one that acknowledged something, was applied.
     fn on_sack(&mut self, _facts: &SackFacts<'_>, _decisions: &mut Decisions) {}
     /// T3-rtx expired on some path.
@@ -174,6 +176,19 @@ trait Algorithm {
     }
     /// Whether what less than three packets have overtaken may be declared lost.
     fn trust_order(&mut self, _trusted: bool) {}
+
+    fn as_algorithm(&self) -> &dyn Algorithm
+    where
+        Self: Sized + 'static,
+    {
+        self
+    }
+    fn as_algorithm_mut(&mut self) -> &mut dyn Algorithm
+    where
+        Self: Sized + 'static,
+    {
+        self
+    }
 }
 
 /// What the decisions of an algorithm rest on. It is not asked while that is no evidence.
@@ -187,49 +202,6 @@ enum Evidence {
     One,
     /// Something else, which it judges itself.
     Own,
-}
-
-/// The registry: every algorithm that a profile can switch on.
-#[derive(Debug)]
-enum AnyAlgorithm {
-    FastRetransmit(FastRetransmit),
-    ThinFastRetransmit(ThinFastRetransmit),
-    EarlyRetransmitBytes(EarlyRetransmitBytes),
-    EarlyRetransmitPackets(EarlyRetransmitPackets),
-    Rack(Box<Rack>),
-    LimitedTransmit(LimitedTransmit),
-}
-
-impl AnyAlgorithm {
-    fn get(&self) -> &dyn Algorithm {
-        match self {
-            AnyAlgorithm::FastRetransmit(a) => a,
-            AnyAlgorithm::ThinFastRetransmit(a) => a,
-            AnyAlgorithm::EarlyRetransmitBytes(a) => a,
-            AnyAlgorithm::EarlyRetransmitPackets(a) => a,
-            AnyAlgorithm::Rack(a) => a.as_ref(),
-            AnyAlgorithm::LimitedTransmit(a) => a,
-        }
-    }
-
-    fn get_mut(&mut self) -> &mut dyn Algorithm {
-        match self {
-            AnyAlgorithm::FastRetransmit(a) => a,
-            AnyAlgorithm::ThinFastRetransmit(a) => a,
-            AnyAlgorithm::EarlyRetransmitBytes(a) => a,
-            AnyAlgorithm::EarlyRetransmitPackets(a) => a,
-            AnyAlgorithm::Rack(a) => a.as_mut(),
-            AnyAlgorithm::LimitedTransmit(a) => a,
-        }
-    }
-
-    /// A chunk left, for the first time or again. Of every chunk those alone are told that want to know.
-    #[inline]
-    fn on_sent(&mut self, sent: &Sent) {
-        if let AnyAlgorithm::Rack(a) = self {
-            a.on_sent(sent);
-        }
-    }
 }
 
 /// The mechanisms of one association.
@@ -249,34 +221,11 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
-        let mut algorithms = SmallVec::new();
-        let fast = &profile.fast_retransmit;
-        if fast.threshold > 0 {
-            algorithms.push(AnyAlgorithm::FastRetransmit(FastRetransmit::new(fast)));
-        }
-        if profile.thin_fast_retransmit.enabled {
-            algorithms.push(AnyAlgorithm::ThinFastRetransmit(ThinFastRetransmit));
-        }
-        if profile.early_retransmit_bytes.enabled {
-            algorithms.push(AnyAlgorithm::EarlyRetransmitBytes(EarlyRetransmitBytes));
-        }
-        if profile.early_retransmit_packets.enabled {
-            let algorithm = EarlyRetransmitPackets::new(&profile.early_retransmit_packets);
-            algorithms.push(AnyAlgorithm::EarlyRetransmitPackets(algorithm));
-        }
-        if profile.rack.enabled {
-            let rack = Rack::new(&profile.rack, retransmit_bit);
-            algorithms.push(AnyAlgorithm::Rack(Box::new(rack)));
-        }
-        if profile.limited_transmit.enabled {
-            let algorithm = LimitedTransmit::new(&profile.limited_transmit);
-            algorithms.push(AnyAlgorithm::LimitedTransmit(algorithm));
-        }
         let dynamic = &profile.dynamic_rto_min;
         let probe = &profile.tail_loss_probe;
         let switch_off = profile.early_retransmit_switch_off.enabled;
         Recovery {
-            algorithms,
+            algorithms: AnyAlgorithm::all(profile, retransmit_bit),
             switch_off: switch_off.then(EarlyRetransmitSwitchOff::new),
             thin: ThinStream::new(&profile.thin_stream),
             dynamic_rto_min: dynamic

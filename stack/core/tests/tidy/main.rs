@@ -32,6 +32,7 @@ impl Source {
         folders.iter().any(|folder| self.name.starts_with(folder))
             && !self.name.ends_with("/mod.rs")
             && !self.name.ends_with("/hooks.rs")
+            && !self.name.ends_with("/registry.rs")
             && !self.is_test()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Source;
 
-/// Folders with one mechanism per file. Their `mod.rs` are the registry.
+/// Folders with one mechanism per file. Their `mod.rs`, and `recovery/registry.rs`, are the registry.
 const FOLDERS: [&str; 4] = [
     "core/src/recovery/",
     "core/src/congestion/",
@@ -47,8 +47,9 @@ const TABLES: [(&str, &str); 2] = [
 
 /// Who may name them beside themselves: the registry with its hooks, the profile, and the words of the public
 /// interface for why something happened.
-const REGISTRIES: [&str; 5] = [
+const REGISTRIES: [&str; 6] = [
     "core/src/recovery/hooks.rs",
+    "core/src/recovery/registry.rs",
     "core/src/profile",
     "core/src/ids.rs",
     "core/src/event.rs",

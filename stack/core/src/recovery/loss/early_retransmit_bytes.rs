@@ -9,12 +9,17 @@
 //! packets are left, which is the imprecision that the packet version removes.
 
 use crate::event::LossCause;
+use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct EarlyRetransmitBytes;
 
 impl Algorithm for EarlyRetransmitBytes {
+    fn of(profile: &Profile, _: bool) -> Option<EarlyRetransmitBytes> {
+        profile.early_retransmit_bytes.enabled.then_some(EarlyRetransmitBytes)
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence::LowCount
     }

@@ -11,7 +11,7 @@
 //! RFC 5827 §3.2 defines `oseg`; then `oseg - 1` packets must have been acknowledged by gap blocks.
 
 use crate::event::LossCause;
-use crate::profile::{EarlyRetransmitPacketsParameters, OutstandingCount};
+use crate::profile::{OutstandingCount, Profile};
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
@@ -19,13 +19,12 @@ pub(in crate::recovery) struct EarlyRetransmitPackets {
     count: OutstandingCount,
 }
 
-impl EarlyRetransmitPackets {
-    pub(in crate::recovery) fn new(parameters: &EarlyRetransmitPacketsParameters) -> Self {
-        EarlyRetransmitPackets { count: parameters.count }
-    }
-}
-
 impl Algorithm for EarlyRetransmitPackets {
+    fn of(profile: &Profile, _: bool) -> Option<EarlyRetransmitPackets> {
+        let parameters = &profile.early_retransmit_packets;
+        parameters.enabled.then_some(EarlyRetransmitPackets { count: parameters.count })
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence::LowCount
     }

@@ -11,7 +11,7 @@
 //! brings a SACK.
 
 use crate::event::LossCause;
-use crate::profile::FastRetransmitParameters;
+use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
@@ -19,13 +19,12 @@ pub(in crate::recovery) struct FastRetransmit {
     threshold: u32,
 }
 
-impl FastRetransmit {
-    pub(in crate::recovery) fn new(parameters: &FastRetransmitParameters) -> FastRetransmit {
-        FastRetransmit { threshold: parameters.threshold }
-    }
-}
-
 impl Algorithm for FastRetransmit {
+    fn of(profile: &Profile, _: bool) -> Option<FastRetransmit> {
+        let threshold = profile.fast_retransmit.threshold;
+        (threshold > 0).then_some(FastRetransmit { threshold })
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence::Count
     }

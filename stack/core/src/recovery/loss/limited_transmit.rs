@@ -9,7 +9,7 @@
 //! Difference: with `only_thin` it is silent while five packets or more are in flight. Those bring the SACKs by
 //! themselves, and a packet beyond cwnd finds the queue full that has just lost one.
 
-use crate::profile::LimitedTransmitParameters;
+use crate::profile::{LimitedTransmitParameters, Profile};
 use crate::recovery::{Algorithm, Decisions, SackFacts};
 
 #[derive(Debug)]
@@ -20,14 +20,13 @@ pub(in crate::recovery) struct LimitedTransmit {
     used: u32,
 }
 
-impl LimitedTransmit {
-    pub(in crate::recovery) fn new(parameters: &LimitedTransmitParameters) -> LimitedTransmit {
-        let LimitedTransmitParameters { packets: limit, only_thin, .. } = *parameters;
-        LimitedTransmit { limit, only_thin, used: 0 }
-    }
-}
-
 impl Algorithm for LimitedTransmit {
+    fn of(profile: &Profile, _: bool) -> Option<LimitedTransmit> {
+        let LimitedTransmitParameters { enabled, packets: limit, only_thin } =
+            profile.limited_transmit;
+        enabled.then_some(LimitedTransmit { limit, only_thin, used: 0 })
+    }
+
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         if facts.missing().next().is_none() {
             self.used = 0;

@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 use super::suspects::Suspects;
 use crate::event::LossCause;
 use crate::ids::PathId;
-use crate::profile::RackParameters;
+use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
 use crate::time::Time;
@@ -120,35 +120,6 @@ pub(in crate::recovery) struct Rack {
 }
 
 impl Rack {
-    pub(in crate::recovery) fn new(parameters: &RackParameters, retransmit_bit: bool) -> Rack {
-        Rack {
-            window: parameters.reordering_window,
-            retransmit_bit,
-            count_while_app_limited: parameters.count_while_app_limited,
-            paths: SmallVec::new(),
-            reordering_seen: false,
-            declared: Suspects::new(&LossCause::DECLARED_BY_SACKS),
-            multiplier: 1,
-            persist: 0,
-            round_end: None,
-            was_in_recovery: false,
-            trusts_order: true,
-            reordering_window: Duration::ZERO,
-            deadline: None,
-        }
-    }
-
-    pub(in crate::recovery) fn on_sent(&mut self, sent: &Sent) {
-        if let Some(cause) = sent.again {
-            self.declared.on_sent_again(sent.seq, cause);
-        }
-        let log = &mut self.path(sent.path).log;
-        match log.back_mut() {
-            Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,
-            _ => log.push_back(Transmission { sent: sent.now, first: sent.seq, last: sent.seq }),
-        }
-    }
-
     #[inline(always)]
     fn path(&mut self, path: PathId) -> &mut PathState {
         if self.paths.len() <= usize::from(path.0) {
@@ -233,6 +204,37 @@ impl Rack {
 }
 
 impl Algorithm for Rack {
+    fn of(profile: &Profile, retransmit_bit: bool) -> Option<Rack> {
+        let parameters = &profile.rack;
+        parameters.enabled.then(|| Rack {
+            window: parameters.reordering_window,
+            retransmit_bit,
+            count_while_app_limited: parameters.count_while_app_limited,
+            paths: SmallVec::new(),
+            reordering_seen: false,
+            declared: Suspects::new(&LossCause::DECLARED_BY_SACKS),
+            multiplier: 1,
+            persist: 0,
+            round_end: None,
+            was_in_recovery: false,
+            trusts_order: true,
+            reordering_window: Duration::ZERO,
+            deadline: None,
+        })
+    }
+
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(cause) = sent.again {
+            self.declared.on_sent_again(sent.seq, cause);
+        }
+        let log = &mut self.path(sent.path).log;
+        match log.back_mut() {
+            Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,
+            _ => log.push_back(Transmission { sent: sent.now, first: sent.seq, last: sent.seq }),
+        }
+    }
+
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         self.reordering_seen |= facts.outcome.reordered;
         self.update_multiplier(facts);
@@ -272,12 +274,10 @@ impl Algorithm for Rack {
         self.reordering_seen && !(limited && self.count_while_app_limited)
     }
 
-    /// Whether less than three packets that overtook a chunk are enough.
     fn trust_order(&mut self, trusted: bool) {
         self.trusts_order = trusted;
     }
 
-    /// A loss declared by SACKs turned out to be reordering.
     fn on_spurious_loss(&mut self) {
         self.reordering_seen = true;
     }

@@ -8,12 +8,17 @@
 //! the threshold of fast retransmit.
 
 use crate::event::LossCause;
+use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct ThinFastRetransmit;
 
 impl Algorithm for ThinFastRetransmit {
+    fn of(profile: &Profile, _: bool) -> Option<ThinFastRetransmit> {
+        profile.thin_fast_retransmit.enabled.then_some(ThinFastRetransmit)
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence::One
     }
