@@ -37,6 +37,8 @@ struct Processing {
     responses: ParameterWriter,
     /// An addition or deletion has failed.
     fails: bool,
+    /// A parameter that is not understood forbids to go on: nothing that follows is done.
+    stopped: bool,
     /// Something was refused: of what follows it, success is to be said.
     refused: bool,
 }
@@ -118,7 +120,10 @@ impl Association {
     ) -> Vec<u8> {
         let mut state = Processing::default();
         for raw in asconf.requests.iter().map_while(Result::ok) {
-            let Ok(parameter) = Parameter::parse(raw) else { continue };
+            let Ok(parameter) = Parameter::parse(raw) else {
+                state.refuse_unreadable(raw);
+                continue;
+            };
             match parameter {
                 Parameter::AddIpAddress(request) => {
                     let refusal = match state.fails {
@@ -140,6 +145,7 @@ impl Association {
                     let address = meant(&request, incoming);
                     // §5.4: what "does not exist" is not honored.
                     let refusal = match self.paths.find(address) {
+                        _ if state.stopped => Some(Refusal::Shortage),
                         Some(path) => {
                             self.prefer_address(path);
                             None
@@ -150,6 +156,7 @@ impl Association {
                 }
                 // §4.2: what is known and not allowed here is ignored.
                 _ if is_known(raw.parameter_type) => {}
+                _ if state.stopped => {}
                 _ => {
                     let action = raw.parameter_type.unknown_action();
                     let reports = matches!(
@@ -162,9 +169,10 @@ impl Association {
                         state.refused = true;
                         state.responses.error_cause_indication(u32::from_be_bytes(*id), &causes);
                     }
-                    if matches!(action, UnknownAction::Stop | UnknownAction::StopAndReport) {
-                        break;
-                    }
+                    // What is not done must be refused: without a response it counts as done (§5.2 D4).
+                    state.stopped =
+                        matches!(action, UnknownAction::Stop | UnknownAction::StopAndReport);
+                    state.fails |= state.stopped;
                 }
             }
         }
@@ -258,6 +266,26 @@ impl Processing {
             }
         };
         self.responses.error_cause_indication(request.correlation, &causes.finish());
+    }
+
+    //= RFC 5061 4.1.1-6
+    /// A request that names no address that could be read, such as the name of a host: without a response it would count as
+    /// done.
+    fn refuse_unreadable(&mut self, raw: RawParameter<'_>) {
+        let requests = [
+            ParameterType::ADD_IP_ADDRESS,
+            ParameterType::DELETE_IP_ADDRESS,
+            ParameterType::SET_PRIMARY_ADDRESS,
+        ];
+        let Some((id, rest)) = raw.value.split_first_chunk() else { return };
+        if requests.contains(&raw.parameter_type) {
+            let rest = &rest[..rest.len().min(MAX_REPORTED)];
+            let mut causes = CauseWriter::new();
+            causes.unresolvable_address(rest);
+            self.responses.error_cause_indication(u32::from_be_bytes(*id), &causes.finish());
+            self.refused = true;
+            self.fails |= raw.parameter_type != ParameterType::SET_PRIMARY_ADDRESS;
+        }
     }
 
     //= RFC 5061 5.1.1-6

@@ -198,6 +198,33 @@ fn what_is_not_understood_is_reported_and_what_is_impossible_refused() {
     assert_eq!(remotes_of(&peer), [z(0)]);
 }
 
+//= RFC 5061 5.2-7
+#[test]
+fn what_stands_behind_a_parameter_that_stops_is_refused() {
+    let mut peer = peer(&config(), 1);
+    let first = add(1, z(1));
+    let stop = ParameterWriter::new().raw(tresse_wire::ParameterType(0x00fe), &[0; 4]).finish();
+    let request = AddressRequest { correlation: 3, address: z(0) };
+    let primary = ParameterWriter::new().set_primary_address(request).finish();
+    let sent = peer.give(asconf(FIRST, z(0), &[first, stop, add(2, z(2)), primary].concat()));
+    let shortage = CauseCode::RESOURCE_SHORTAGE;
+    assert_eq!(acknowledged(&sent).1, [(2, shortage), (3, shortage)], "silence would be success");
+    assert_eq!(remotes_of(&peer), [z(0), z(1)]);
+}
+
+//= RFC 5061 4.1.1-6
+#[test]
+fn the_name_of_a_host_is_no_address_to_add() {
+    let mut peer = peer(&config(), 1);
+    let name = [&[0, 0, 0, 5][..], &[0, 11, 0, 12], b"example\0"].concat();
+    let host =
+        ParameterWriter::new().raw(tresse_wire::ParameterType::ADD_IP_ADDRESS, &name).finish();
+    let sent = peer.give(asconf(FIRST, z(0), &[host, add(6, z(1))].concat()));
+    let expected = [(5, CauseCode::UNRESOLVABLE_ADDRESS), (6, CauseCode::RESOURCE_SHORTAGE)];
+    assert_eq!(acknowledged(&sent).1, expected);
+    assert_eq!(remotes_of(&peer), [z(0)]);
+}
+
 //= RFC 5061 5.4-2 5.4-3
 #[test]
 fn the_peer_says_where_it_wants_data() {
