@@ -114,6 +114,10 @@ impl<'a> Evidence<'a> {
         }
         match nearest(&rows) {
             _ if rows.is_empty() => format!("unexplained: `{id}` was not run"),
+            Some(row) if c.claim.tested.is_none() && row.verdict == Verdict::Agrees => format!(
+                "unexplained: `{id}` was to exclude every setting and has one that is within; {}",
+                nearest_of(row)
+            ),
             _ if sum(|scan| scan.holding) > 0 => {
                 format!("unexplained: a setting of `{id}` is within that was not the nearest")
             }
