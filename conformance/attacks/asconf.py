@@ -195,7 +195,11 @@ def refused_as_it_should(peer):
     assert peer.change(request(DELETE, 1, NOWHERE)) == []
     unknown = [parameter(kind, struct.pack(">I", n)) for n, kind in enumerate((0xC0FF, 0x80FF, 0xC0FE))]
     assert peer.change(*unknown, request(ADD, 9, "224.0.0.1")) == [(0, UNKNOWN), (2, UNKNOWN), (9, 5)]
-    assert peer.change(parameter(0x40FF, bytes(4)), request(ADD, 9, "127.0.2.3")) == [(0, UNKNOWN)]
+    # What stops is not gone on behind, whether it is reported or not; and a name is no address.
+    for stops, said in ((0x40FF, [(0, UNKNOWN)]), (0x00FE, [])):
+        assert peer.change(parameter(stops, bytes(4)), request(ADD, 9, "127.0.2.3")) == [*said, (9, SHORTAGE)]
+    name = parameter(ADD, struct.pack(">I", 8) + parameter(11, b"localhost\0"))
+    assert peer.change(name, request(ADD, 9, "127.0.2.3")) == [(8, 5), (9, SHORTAGE)]
     assert peer.change(request(DELETE, 1, "127.0.2.3")) == [(1, 5)], "it was not reached"
     print("    the last, the source, too many, unknown ones: refused")
 
