@@ -177,12 +177,14 @@ trait Algorithm {
     /// Whether what less than three packets have overtaken may be declared lost.
     fn trust_order(&mut self, _trusted: bool) {}
 
+    /// Itself; of one in a box, what is in it.
     fn as_algorithm(&self) -> &dyn Algorithm
     where
         Self: Sized + 'static,
     {
         self
     }
+    /// The same, to change it.
     fn as_algorithm_mut(&mut self) -> &mut dyn Algorithm
     where
         Self: Sized + 'static,
