@@ -209,7 +209,7 @@ pub(crate) struct PeerInit<'a> {
     /// It has the parameter Forward-TSN-Supported.
     pub(crate) names_forward_tsn: bool,
     /// What it says of authenticated chunks, before this end's settings are known.
-    offer: OfferReader,
+    pub(crate) offer: OfferReader,
     /// Unrecognised parameters that must be reported, as encoded TLVs.
     pub(crate) report: Vec<u8>,
 }

@@ -15,49 +15,94 @@ const MAX_PEER_EVENTS: usize = 256;
 /// What has happened and is to be told.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    pub(crate) events: VecDeque<Event>,
-    pub(crate) traces: VecDeque<(Time, TraceEvent)>,
-    tracing: bool,
-    /// Events that were not polled yet, also those that the endpoint has taken over.
+    pub(crate) events: Events,
+    pub(crate) traces: Traces,
+    pub(crate) stats: AssociationStats,
+}
+
+/// Events that wait to be polled.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    queue: VecDeque<Event>,
+    /// How many were not polled yet, also those that the endpoint has taken over.
     waiting: usize,
     /// Bytes of these.
     bytes: usize,
     /// One of them is Restarted: another one would tell no more.
     restarted: bool,
-    /// So many of them tell that incoming streams begin again.
+    /// How many of them tell that incoming streams begin again.
     resets: usize,
-    pub(crate) stats: AssociationStats,
 }
 
-impl Journal {
-    /// `tracing`: somebody listens to trace events.
-    pub(crate) fn new(tracing: bool) -> Journal {
-        Journal { tracing, ..Journal::default() }
-    }
+/// Trace events that wait to be polled.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    queue: VecDeque<(Time, TraceEvent)>,
+    /// Somebody listens.
+    wanted: bool,
+}
 
-    /// Bytes of memory of the events that were not polled yet.
-    pub(crate) const fn memory(&self) -> usize {
-        self.bytes
-    }
-
-    pub(crate) fn event(&mut self, event: Event) {
+impl Events {
+    fn push(&mut self, event: Event) {
         if matches!(event, Event::Restarted) && std::mem::replace(&mut self.restarted, true) {
             return;
         }
         self.waiting += 1;
         self.resets += usize::from(is_reset(&event));
         self.bytes += event_bytes(&event);
-        self.events.push_back(event);
+        self.queue.push_back(event);
+    }
+
+    /// None was left to take over.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Takes the next one over, which still counts as one that waits.
+    pub(crate) fn take(&mut self) -> Option<Event> {
+        self.queue.pop_front()
+    }
+
+    /// It was polled.
+    fn told(&mut self, event: &Event) {
+        self.waiting -= 1;
+        self.resets -= usize::from(is_reset(event));
+        self.bytes -= event_bytes(event);
+        self.restarted &= !matches!(event, Event::Restarted);
+    }
+}
+
+impl Traces {
+    /// Takes the next one over.
+    pub(crate) fn take(&mut self) -> Option<(Time, TraceEvent)> {
+        self.queue.pop_front()
+    }
+}
+
+impl Journal {
+    /// `tracing`: somebody listens to trace events.
+    pub(crate) fn new(tracing: bool) -> Journal {
+        let traces = Traces { wanted: tracing, ..Traces::default() };
+        Journal { traces, ..Journal::default() }
+    }
+
+    /// Bytes of memory of the events that were not polled yet.
+    pub(crate) const fn memory(&self) -> usize {
+        self.events.bytes
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.events.push(event);
     }
 
     /// So many events wait that nothing may be done for a peer of which the application must be told.
     pub(crate) const fn is_full(&self) -> bool {
-        self.waiting >= MAX_PEER_EVENTS
+        self.events.waiting >= MAX_PEER_EVENTS
     }
 
     /// An event that was not polled yet tells that incoming streams begin again.
     pub(crate) const fn tells_of_reset(&self) -> bool {
-        self.resets > 0
+        self.events.resets > 0
     }
 
     /// An event that a peer can cause at will.
@@ -90,16 +135,13 @@ impl Journal {
 
     /// An event was polled.
     pub(crate) fn told(&mut self, event: &Event) {
-        self.waiting -= 1;
-        self.resets -= usize::from(is_reset(event));
-        self.bytes -= event_bytes(event);
-        self.restarted &= !matches!(event, Event::Restarted);
+        self.events.told(event);
     }
 
     /// The event is only built when somebody listens.
     pub(crate) fn trace(&mut self, now: Time, event: impl FnOnce() -> TraceEvent) {
-        if self.tracing {
-            self.traces.push_back((now, event()));
+        if self.traces.wanted {
+            self.traces.queue.push_back((now, event()));
         }
     }
 }

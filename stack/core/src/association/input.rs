@@ -44,8 +44,8 @@ pub(super) struct Incoming<'a> {
     /// Its TIMESTAMP chunk, if timestamps were agreed on.
     pub(super) timestamp: Option<Timestamp>,
     /// What the endpoint and its AUTH chunk have shown (RFC 4895).
-    seal: Seal,
-    replies: Replies,
+    pub(super) seal: Seal,
+    pub(super) replies: Replies,
 }
 
 /// What answers a packet so far.

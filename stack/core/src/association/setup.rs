@@ -33,7 +33,7 @@ pub(super) struct Origin {
     pub(super) brought: Option<Time>,
     pub(super) accepted: bool,
     /// The peer's Adaptation Layer Indication.
-    adaptation: Option<u32>,
+    pub(super) adaptation: Option<u32>,
     /// If this end authenticates chunks (RFC 4895).
     pub(super) auth: Option<Box<Authenticator>>,
 }

@@ -25,12 +25,22 @@ pub(super) struct Index {
     /// By the peer's verification tag, beside the ports.
     by_peer_tag: BTreeMap<PeerTag, AssociationId>,
     /// The tags of the peers of all parts, if this is one.
-    pub(super) peer_tags: Option<PeerTags>,
+    peer_tags: Option<PeerTags>,
     /// What was added to `by_peer` and removed from it, if anybody wants to know.
-    pub(super) changes: Option<VecDeque<(PeerKey, bool)>>,
+    changes: Option<VecDeque<(PeerKey, bool)>>,
 }
 
 impl Index {
+    /// That of a part of an endpoint, which tells what comes and goes; `peer_tags`: the tags of the peers of all parts.
+    pub(super) fn of_part(peer_tags: PeerTags) -> Index {
+        Index { peer_tags: Some(peer_tags), changes: Some(VecDeque::new()), ..Index::default() }
+    }
+
+    /// The next address that was added (`true`) or removed, if anybody wants to know.
+    pub(super) fn next_change(&mut self) -> Option<(PeerKey, bool)> {
+        self.changes.as_mut()?.pop_front()
+    }
+
     /// How many associations there are.
     pub(super) fn len(&self) -> usize {
         self.by_tag.len()

@@ -2,12 +2,12 @@
 //! once. The parts know nothing of each other but the tags of their peers (`peer_tags`): whoever drives them takes
 //! packets to the right one.
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use tresse_wire::Packet;
 
 use super::Endpoint;
+use super::index::Index;
 use super::peer_tags::PeerTags;
 use crate::association::PeerKey;
 use crate::config::EndpointConfig;
@@ -104,8 +104,7 @@ impl Endpoint {
                 let config = EndpointConfig { max_associations: most, memory, ..config.clone() };
                 let mut part = Endpoint::new(config, seed);
                 part.part = Some(Part { index: index.into(), count: count.into(), key });
-                part.index.changes = Some(VecDeque::new());
-                part.index.peer_tags = Some(tags);
+                part.index = Index::of_part(tags);
                 part
             })
             .collect()
@@ -153,7 +152,7 @@ impl Endpoint {
     /// The next peer that this part has an association with (`true`), or no longer has one with. Tells
     /// of the parts of an endpoint only.
     pub fn poll_peer(&mut self) -> Option<(PeerKey, bool)> {
-        self.index.changes.as_mut()?.pop_front()
+        self.index.next_change()
     }
 }
 

@@ -17,10 +17,10 @@ pub(super) struct Tidings {
 impl Tidings {
     /// Takes over what an association has to tell.
     pub(super) fn collect(&mut self, id: AssociationId, journal: &mut Journal) {
-        while let Some(event) = journal.events.pop_front() {
+        while let Some(event) = journal.events.take() {
             self.events.push_back((id, event));
         }
-        while let Some((at, event)) = journal.traces.pop_front() {
+        while let Some((at, event)) = journal.traces.take() {
             self.traces.push_back((id, at, event));
         }
     }

@@ -291,7 +291,7 @@ impl Sender {
     fn respond(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, verdict: &Verdict) {
         let now = cx.now;
         let Verdict { episode, by } = verdict;
-        let timeout = episode.trigger == Trigger::Timeout;
+        let timeout = episode.trigger() == Trigger::Timeout;
         let stats = &mut cx.journal.stats;
         if timeout {
             stats.spurious_timeouts += 1;
@@ -300,7 +300,7 @@ impl Sender {
             self.recovery.on_spurious_loss();
         }
         let profile = cx.profile();
-        for cut in &episode.cuts {
+        for cut in episode.cuts() {
             let (path, by) = (cut.path, *by);
             let counters = &mut cx.paths[path].counters;
             if timeout {
@@ -319,11 +319,11 @@ impl Sender {
         }
         if timeout {
             // Step 8: resume with previously unsent data.
-            for seq in self.board.restore_lost(episode.highest, |path| cx.paths.is_living(path)) {
+            for seq in self.board.restore_lost(episode.highest(), |path| cx.paths.is_living(path)) {
                 let Some(chunk) = self.board.get(seq) else { continue };
                 self.recovery.on_restored(chunk.path, seq, chunk.last_sent);
             }
-            for cut in &episode.cuts {
+            for cut in episode.cuts() {
                 cx.paths[cut.path].window.allow_more();
             }
             self.recovery.adapt_timer(episode, profile.rto.granularity());
@@ -333,7 +333,7 @@ impl Sender {
             }
         }
         let response = &profile.spurious_response;
-        for cut in &episode.cuts {
+        for cut in episode.cuts() {
             let flight = self.board.flight(cut.path);
             let p = &mut cx.paths[cut.path];
             let marked = p.window.marks().told() != cut.marks;

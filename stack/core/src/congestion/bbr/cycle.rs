@@ -157,7 +157,7 @@ impl Bbr {
 
     /// UpdateProbeBWCyclePhase.
     pub(super) fn update_cycle(&mut self, sample: &RateSample) {
-        if !self.full.reached || self.adapt_longterm(sample) {
+        if !self.full.was_reached() || self.adapt_longterm(sample) {
             return;
         }
         let (state, in_flight) = (self.state, sample.in_flight as f64);
@@ -195,7 +195,7 @@ impl Bbr {
             self.full.begin(sample.rate);
             return false;
         }
-        self.full.now
+        self.full.is_now()
     }
 
     /// What leaves room for others.

@@ -182,12 +182,12 @@ impl Bbr {
     pub(super) fn check_startup_losses(&mut self, sample: &RateSample) {
         let losses = &self.losses;
         let many = losses.round_starts && losses.runs >= STARTUP_FULL_LOSSES;
-        if self.full.reached || !many || !losses.recovering || is_safe(sample) {
+        if self.full.was_reached() || !many || !losses.recovering || is_safe(sample) {
             return;
         }
         let inflight = self.bdp(1.0).max(losses.inflight_latest);
         self.note_ended(State::Startup);
-        self.full.reached = true;
+        self.full.set_reached(true);
         self.model.inflight_longterm = inflight;
     }
 
@@ -204,7 +204,7 @@ impl Bbr {
         model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
         match undo.state {
             Some(State::Startup) if self.state != State::Startup => {
-                self.full.reached = false;
+                self.full.set_reached(false);
                 if self.state != State::ProbeRtt {
                     self.state = State::Startup;
                 }

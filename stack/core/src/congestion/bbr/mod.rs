@@ -213,7 +213,7 @@ impl Bbr {
         self.aggregation.on_ack(facts.now, round, self.model.bw, acked, self.cwnd);
         self.full.on_ack(&self.rounds, sample);
         self.check_startup_losses(sample);
-        if self.state == State::Startup && self.full.reached {
+        if self.state == State::Startup && self.full.was_reached() {
             self.start_drain();
         }
         self.check_drain_done(sample.in_flight as f64);
@@ -227,7 +227,7 @@ impl Bbr {
     /// SetPacingRateWithGain.
     fn set_rate(&mut self, gain: f64) {
         let rate = gain * PACING_MARGIN * self.model.bw;
-        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
+        if rate > 0.0 && (self.full.was_reached() || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
@@ -243,10 +243,10 @@ impl Bbr {
 
     /// SetCwnd.
     fn set_cwnd(&mut self, sample: &RateSample) {
-        let extra = self.aggregation.extra(self.rounds.count(), !self.full.reached);
+        let extra = self.aggregation.extra(self.rounds.count(), !self.full.was_reached());
         let most = self.with_budget(self.bdp(self.state.cwnd_gain()) + extra);
         let grown = self.cwnd + sample.newly_acked as f64;
-        if self.full.reached {
+        if self.full.was_reached() {
             self.cwnd = grown.min(most);
         } else if self.cwnd < most || (sample.total as f64) < self.first_window() {
             self.cwnd = grown;

@@ -66,14 +66,29 @@ impl Rounds {
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
     /// It was, since the association began.
-    pub(super) reached: bool,
+    reached: bool,
     /// It is, since it was last asked.
-    pub(super) now: bool,
+    now: bool,
     bw: f64,
     count: u32,
 }
 
 impl FullPipe {
+    /// It was, since the association began, or is said to have been.
+    pub(super) fn was_reached(&self) -> bool {
+        self.reached
+    }
+
+    /// It is, since it was last asked.
+    pub(super) fn is_now(&self) -> bool {
+        self.now
+    }
+
+    /// Losses show that it was (§5.3.1.3), or that they did was wrong.
+    pub(super) fn set_reached(&mut self, reached: bool) {
+        self.reached = reached;
+    }
+
     /// Looks again, from this rate on.
     pub(super) fn begin(&mut self, rate: f64) {
         (self.now, self.bw, self.count) = (false, rate, 0);
@@ -93,11 +108,33 @@ impl FullPipe {
     }
 }
 
+/// The largest rate samples of the cycle before, and of this one (§5.5.5), in bytes per second.
+#[derive(Debug, Default)]
+pub(super) struct MaxBw([f64; 2]);
+
+impl MaxBw {
+    fn get(&self) -> f64 {
+        self.0[0].max(self.0[1])
+    }
+
+    fn on_ack(&mut self, sample: &RateSample) {
+        if sample.rate >= self.get() || !sample.app_limited {
+            self.0[1] = self.0[1].max(sample.rate);
+        }
+    }
+
+    /// A cycle of ProbeBW is over: the one before it is forgotten, unless nothing was measured since.
+    fn advance(&mut self) {
+        if self.0[1] > 0.0 {
+            self.0 = [self.0[1], 0.0];
+        }
+    }
+}
+
 /// Bandwidth and bounds, in bytes per second and bytes.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Of the cycle before, and of this one.
-    max_bw: [f64; 2],
+    pub(super) max_bw: MaxBw,
     /// What may be sent: the bandwidth, or less after losses.
     pub(super) bw: f64,
     pub(super) bw_shortterm: f64,
@@ -109,7 +146,7 @@ impl Default for Model {
     fn default() -> Model {
         let none = f64::INFINITY;
         Model {
-            max_bw: [0.0; 2],
+            max_bw: MaxBw::default(),
             bw: 0.0,
             bw_shortterm: none,
             inflight_shortterm: none,
@@ -120,21 +157,16 @@ impl Default for Model {
 
 impl Model {
     pub(super) fn max_bw(&self) -> f64 {
-        self.max_bw[0].max(self.max_bw[1])
+        self.max_bw.get()
     }
 
-    /// §5.5.5.
     pub(super) fn on_ack(&mut self, sample: &RateSample) {
-        if sample.rate >= self.max_bw() || !sample.app_limited {
-            self.max_bw[1] = self.max_bw[1].max(sample.rate);
-        }
+        self.max_bw.on_ack(sample);
     }
 
-    /// A cycle of ProbeBW is over: the one before it is forgotten, unless nothing was measured since.
+    /// A cycle of ProbeBW is over.
     pub(super) fn advance(&mut self) {
-        if self.max_bw[1] > 0.0 {
-            self.max_bw = [self.max_bw[1], 0.0];
-        }
+        self.max_bw.advance();
     }
 
     pub(super) fn bound(&mut self) {

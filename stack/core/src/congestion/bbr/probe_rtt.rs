@@ -93,7 +93,7 @@ impl Bbr {
         }
         self.restore_cwnd();
         self.model.reset_shortterm();
-        if self.full.reached {
+        if self.full.was_reached() {
             self.start_down();
             self.state = State::Cruise;
         } else {

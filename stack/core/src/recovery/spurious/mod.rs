@@ -59,10 +59,10 @@ pub(crate) struct Cut {
 /// One loss recovery, from its beginning until it is judged.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
-    pub(crate) trigger: Trigger,
-    pub(crate) cuts: SmallVec<[Cut; 2]>,
+    trigger: Trigger,
+    cuts: SmallVec<[Cut; 2]>,
     /// Highest sequence number sent when it began.
-    pub(crate) highest: u64,
+    highest: u64,
     /// `RetransmitTS`: when the first retransmission left.
     retransmit_ts: Option<Time>,
     /// `MaxRetransmit`: the highest sequence number retransmitted.
@@ -76,6 +76,20 @@ pub(crate) struct Episode {
 }
 
 impl Episode {
+    pub(crate) const fn trigger(&self) -> Trigger {
+        self.trigger
+    }
+
+    /// What it has taken from the windows.
+    pub(crate) fn cuts(&self) -> &[Cut] {
+        &self.cuts
+    }
+
+    /// Highest sequence number sent when it began.
+    pub(crate) const fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// The same loss recovery goes on: nothing was decided, and not all of it is acknowledged.
     fn continues(&self, cumulative: u64) -> bool {
         let open = match self.trigger {
@@ -184,7 +198,7 @@ impl SpuriousDetection {
 
     /// The chunk `seq` took `rtt`: SRTT and RTTVAR if it is the first one that was unsent at a timeout which was none.
     pub(crate) fn adapted(&mut self, seq: u64, rtt: Duration) -> Option<(Duration, Duration)> {
-        let adaption = self.adaption.take_if(|adaption| seq >= adaption.from)?;
+        let adaption = self.adaption.take_if(|adaption| adaption.takes(seq))?;
         Some(adaption.estimate(rtt))
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn windows(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerAdaption {
     /// Only chunks from here on were unsent when the timer expired.
-    pub(crate) from: u64,
+    from: u64,
     srtt_prev: Duration,
     rttvar_prev: Duration,
 }
@@ -55,6 +55,11 @@ impl TimerAdaption {
     pub(crate) fn new(cut: &Cut, from: u64, granularity: Duration) -> Option<TimerAdaption> {
         let srtt_prev = cut.srtt? + 2 * granularity;
         Some(TimerAdaption { from, srtt_prev, rttvar_prev: cut.rttvar })
+    }
+
+    /// Whether a sample of this chunk tells of the path as it is since.
+    pub(crate) fn takes(&self, seq: u64) -> bool {
+        seq >= self.from
     }
 
     /// SRTT and RTTVAR that follow from the sample.
