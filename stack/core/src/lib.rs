@@ -9,6 +9,7 @@ mod ack;
 mod asconf;
 mod association;
 mod auth;
+mod chunk;
 pub mod config;
 mod congestion;
 mod datagram;

@@ -23,10 +23,10 @@ mod window;
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use smallvec::SmallVec;
-use tresse_wire::{DataFlags, Fsn, Mid, Ppid, StreamId, Tsn};
+use tresse_wire::Tsn;
 
+pub use crate::chunk::NewChunk;
 pub use changed::SackFault;
 pub use delivery_rate::{LossSample, RateSample};
 pub use loss::Eligibility;
@@ -57,25 +57,6 @@ pub enum ChunkState {
     Lost,
     /// Given up: neither in flight nor waiting to be sent again.
     Abandoned,
-}
-
-/// A DATA or I-DATA chunk to be sent for the first time.
-#[derive(Clone, Debug)]
-pub struct NewChunk {
-    /// Stream identifier.
-    pub stream: StreamId,
-    /// Message identifier: in its low bits the stream sequence number of a DATA chunk.
-    pub mid: Mid,
-    /// Fragment sequence number; a DATA chunk does not carry it.
-    pub fsn: Fsn,
-    /// Payload protocol identifier.
-    pub ppid: Ppid,
-    /// U, B, E and I bits.
-    pub flags: DataFlags,
-    /// What the application wants back if its message fails.
-    pub context: u32,
-    /// User data.
-    pub payload: Bytes,
 }
 
 /// A DATA or I-DATA chunk that is not yet cumulatively acknowledged.

@@ -1,7 +1,8 @@
 //! The scoreboard against a simple model that visits everything at every step.
 
+use bytes::Bytes;
 use proptest::prelude::*;
-use tresse_wire::{GapAckBlock, GapAckBlocks};
+use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId};
 
 use super::*;
 

@@ -13,7 +13,7 @@ use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::state::State;
-use crate::streams::send_queue::{OutChunk, Policy};
+use crate::streams::send_queue::Policy;
 
 /// The packet with DATA that leaves next.
 #[derive(Clone, Debug)]
@@ -312,8 +312,8 @@ impl Sender {
             if carried.new > 0 && !cx.config.bundling {
                 break;
             }
-            let Some(chunk) = self.queue.next(max_payload) else { break };
-            let OutChunk { stream, mid, fsn, ppid, flags, context, payload } = chunk;
+            let Some(mut chunk) = self.queue.next(max_payload) else { break };
+            let (stream, flags) = (chunk.stream, chunk.flags);
             let last = self.queue.rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
@@ -321,10 +321,9 @@ impl Sender {
             let seq = self.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
-            let flags = DataFlags { immediate: false, ..flags };
+            chunk.flags.immediate = false;
             let policy = self.queue.latest_policy();
             let ends = (flags.beginning, flags.ending);
-            let chunk = NewChunk { stream, mid, fsn, ppid, flags, context, payload };
             let interleaved = self.board.is_interleaved();
             write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
             self.board.record_new(now, path, chunk);

@@ -11,13 +11,14 @@ use bytes::{Buf as _, Bytes};
 use message::{Begun, Queued};
 use open::Open;
 use parked::Parked;
-use tresse_wire::{DataFlags, Fsn, Mid, Ppid, StreamId};
+use tresse_wire::{DataFlags, Fsn, Mid, StreamId};
 
 use super::PIECE;
 use super::fragmentation::{Cut, cut};
 use super::lines::{Lines, Place};
 use super::stream_scheduler::Turns;
 use super::table::StreamTable;
+use crate::chunk::NewChunk;
 use crate::event::{SendFailure, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::time::Time;
@@ -73,22 +74,6 @@ struct OutStream {
     held: u32,
     /// Messages that have not left entirely, and chunks that are not cumulatively acknowledged.
     pieces: u32,
-}
-
-/// What a DATA or I-DATA chunk will carry, but for its TSN.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OutChunk {
-    pub(crate) stream: StreamId,
-    /// Which message of the stream: the low bits are the SSN of a DATA chunk, 0 and without meaning when unordered.
-    pub(crate) mid: Mid,
-    /// Which fragment of the message.
-    pub(crate) fsn: Fsn,
-    pub(crate) ppid: Ppid,
-    /// `immediate` only on the last fragment of a message sent with `sack_immediately`.
-    pub(crate) flags: DataFlags,
-    pub(crate) context: u32,
-    /// A slice of the message, not a copy.
-    pub(crate) payload: Bytes,
 }
 
 impl SendQueue {
@@ -349,7 +334,7 @@ impl SendQueue {
     /// Takes the next chunk: a message or its next fragment of at most `max_payload`
     /// bytes. `None` when there is nothing, no room, or streams have as many ordered messages
     /// in flight as they may; acknowledgements lift that.
-    pub(crate) fn next(&mut self, max_payload: usize) -> Option<OutChunk> {
+    pub(crate) fn next(&mut self, max_payload: usize) -> Option<NewChunk> {
         if max_payload == 0 {
             return None;
         }
@@ -389,7 +374,7 @@ impl SendQueue {
             ending,
             ..DataFlags::default()
         };
-        Some(OutChunk { stream, mid, fsn, ppid, flags, context, payload })
+        Some(NewChunk { stream, mid, fsn, ppid, flags, context, payload })
     }
 
     //= RFC 3758 4.1-7

@@ -196,7 +196,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 32] = [
+const LAYERS: [&str; 33] = [
     "time",
     "rng",
     "ranges",
@@ -207,6 +207,7 @@ const LAYERS: [&str; 32] = [
     "windowed",
     "extensions",
     "mtu_discovery",
+    "chunk",
     "reliability",
     "auth",
     "asconf",

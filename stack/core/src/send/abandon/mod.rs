@@ -28,7 +28,7 @@ use crate::event::{Event, SendFailure, TraceEvent};
 use crate::path::{PathId, Paths};
 use crate::reliability::{AbandonPolicy, AbandonedMessages, Reliability};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
-use crate::streams::send_queue::{OutChunk, Policy};
+use crate::streams::send_queue::Policy;
 use crate::time::Time;
 use forward::Forward;
 use ledger::Ledger;
@@ -268,9 +268,7 @@ impl Sender {
         let chunks = parts.len();
         let failure = match rest {
             Some((failure, end)) => {
-                let OutChunk { stream, mid, fsn, ppid, flags, context, payload } = end;
-                let chunk = NewChunk { stream, mid, fsn, ppid, flags, context, payload };
-                let last = self.board.record_abandoned(now, path, chunk);
+                let last = self.board.record_abandoned(now, path, end);
                 if let Some(partial) = &mut self.partial {
                     partial.ledger.extend(message.first(), last);
                 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tresse_wire::{DataFlags, StreamId};
 
-use super::{OutChunk, Place, SendQueue};
+use super::{Place, SendQueue};
+use crate::chunk::NewChunk;
 use crate::event::SendFailure;
 use crate::reliability::{AbandonPolicy, Reliability};
 use crate::time::Time;
@@ -98,7 +99,7 @@ impl SendQueue {
 
     /// The rest of the message of a stream of which a part has left leaves no more. Returns the whole of it, and what stands for its last
     /// chunk.
-    pub(crate) fn give_up_begun(&mut self, stream: StreamId) -> Option<(SendFailure, OutChunk)> {
+    pub(crate) fn give_up_begun(&mut self, stream: StreamId) -> Option<(SendFailure, NewChunk)> {
         let begun = self.take_leaving(stream)?;
         let rest = begun.message.payload.len() - begun.taken;
         let message = begun.message;
@@ -106,7 +107,7 @@ impl SendQueue {
         self.on_abandoned(message.stream, rest);
         self.settle(self.turns.line_of(message.stream));
         let unordered = message.unordered;
-        let end = OutChunk {
+        let end = NewChunk {
             stream: message.stream,
             mid: begun.mid,
             fsn: begun.fsn,

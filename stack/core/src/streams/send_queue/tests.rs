@@ -1,5 +1,7 @@
 //! RFC 9260 §6.1, §6.5 and §6.9 for the sender.
 
+use tresse_wire::Ppid;
+
 use super::*;
 use crate::event::Message;
 

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use tresse_wire::{DataFlags, StreamId};
 
+use crate::chunk::NewChunk;
 use crate::event::SendOptions;
 use crate::profile::StreamScheduler::{self, *};
-use crate::streams::send_queue::{OutChunk, SendQueue};
+use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 
 const ALL: [StreamScheduler; 6] = [
@@ -155,7 +156,7 @@ fn a_stream_that_may_not_go_on_keeps_no_other_one() {
 fn shares(queue: &mut SendQueue, chunks: usize) -> [usize; 2] {
     let mut shares = [0; 2];
     for _ in 0..chunks {
-        let Some(OutChunk { stream, payload, .. }) = queue.next(1000) else { break };
+        let Some(NewChunk { stream, payload, .. }) = queue.next(1000) else { break };
         shares[usize::from(stream.0)] += payload.len();
         queue.end_packet();
     }
