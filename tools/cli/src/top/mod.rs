@@ -1,6 +1,12 @@
 //! `tresse top`: a terminal view of live associations, fed by the metrics of running processes.
 
 mod fetch;
+#[cfg(test)]
+mod fixture;
+mod history;
+mod order;
+mod past;
+mod plain;
 mod screen;
 mod table;
 
@@ -14,9 +20,13 @@ use tresse_observe::Snapshot;
 use tresse_console::say::complain;
 use tresse_console::units::parse_duration;
 
+use history::History;
+use order::Order;
+
 /// Watch live associations: round-trip times, timeouts, windows, losses and rates of each path.
 ///
-/// Shows what a `tresse perf` or `tresse run` with --metrics serves. Arrows scroll, q ends.
+/// Shows what a `tresse perf` or `tresse run` with --metrics serves, and below it how the chosen path went in the last
+/// looks. Arrows choose a path and the column to sort by, q ends.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where metrics are served ([ADDR:]PORT), or "engine" for every `tresse run --metrics` of this
@@ -29,6 +39,12 @@ pub(crate) struct Args {
     /// Print a plain table after one interval and end; also done if the output is not a terminal
     #[arg(long)]
     once: bool,
+    /// Column to sort by, such as srtt, queue or lost: numbers from the greatest, words from A
+    #[arg(long, value_name = "COLUMN", value_parser = order::column)]
+    sort: Option<usize>,
+    /// Sort the other way round
+    #[arg(long, requires = "sort")]
+    reverse: bool,
 }
 
 /// Where the documentation has programs serve metrics: tried if nothing else is known.
@@ -68,11 +84,21 @@ struct Source {
     now: Option<Snapshot>,
     /// Why the last look failed.
     error: Option<String>,
+    /// Whose history this is; it goes on over looks that failed.
+    process: Option<u32>,
+    history: History,
 }
 
 impl Source {
     fn new(address: SocketAddr) -> Source {
-        Source { address, before: None, now: None, error: None }
+        Source {
+            address,
+            before: None,
+            now: None,
+            error: None,
+            process: None,
+            history: History::default(),
+        }
     }
 
     /// Looks again.
@@ -83,10 +109,18 @@ impl Source {
                 // Another process at the same address begins again.
                 let before = self.now.take();
                 self.before = before.filter(|before| before.process == snapshot.process);
+                if self.process.replace(snapshot.process) != Some(snapshot.process) {
+                    self.history.forget();
+                }
+                match &self.before {
+                    Some(before) => self.history.learn(&snapshot, before),
+                    None => self.history.miss(),
+                }
                 self.now = Some(snapshot);
             }
             Err(error) => {
                 self.error = Some(error);
+                self.history.miss();
                 (self.before, self.now) = (None, None);
             }
         }
@@ -137,13 +171,14 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         complain(problem);
         return ExitCode::from(1);
     }
+    let order = Order { column: args.sort, reversed: args.reverse };
     if args.once || !io::stdout().is_terminal() {
         std::thread::sleep(args.interval);
         // The reader may stop reading.
-        let _ = write!(io::stdout(), "{}", table::text(&look(&args.source, first)));
+        let _ = write!(io::stdout(), "{}", plain::text(&look(&args.source, first), order));
         return ExitCode::SUCCESS;
     }
-    match screen::run(&args.source, args.interval, first) {
+    match screen::run(&args.source, args.interval, first, order) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(format_args!("the terminal failed: {error}"));
