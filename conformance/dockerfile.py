@@ -39,8 +39,12 @@ def inside(root, command, cwd="/", user=None):
                    env=ENVIRONMENT, check=True)
 
 
-def make_root(folder, suite):
-    subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", suite, folder], check=True)
+def make_root(folder, suite, packages=None):
+    """A fresh Debian with apt, `packages` (a,b,c) and the host's resolver and authorities of certificates."""
+    more = [f"--include={packages}"] if packages else []
+    # A mirror may be one of some weeks ago.
+    more += ['--aptopt=Acquire::Check-Valid-Until "false"']
+    subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", *more, suite, folder], check=True)
     shutil.copy("/etc/resolv.conf", f"{folder}/etc/resolv.conf")
     # Authorities that this machine trusts besides.
     own = pathlib.Path("/usr/local/share/ca-certificates")
