@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the shell blocks of pages, as a reader would type them.
 
-    blocks.py [--in FOLDER] [--root ROOT] [--installed] [--leave-out WORDS]... PAGE...
+    blocks.py [--in FOLDER] [--root ROOT] [--installed] [--limit SECONDS] [--leave-out WORDS]... PAGE...
 
-Each block of ```sh is one script. A line that ends with `# in one terminal` goes on in the background until the
-block ends; the others must succeed. --root plays in another root, in a network of its own; --installed has
-`tresse` where the page has `cargo run --release --` or a path into target/. Lines with WORDS are left out, and said.
+Each block of ```sh is one script. A line that ends with `# in one terminal` (or `# in another`, before one that is
+`# in a third`) goes on in the background until the block ends; the others must succeed. --root plays in another root,
+in a network of its own; --installed has `tresse` where the page has `cargo run --release --` or a path into target/.
+Lines with WORDS are left out, and said. A block that takes longer than --limit has failed.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import subprocess
 import sys
 import time
 
-LIMIT_S = 300
 # Who has a page open as root types no password.
 PRELUDE = 'set -euo pipefail\ntype sudo >/dev/null 2>&1 || sudo() { "$@"; }\n'
 
@@ -50,12 +50,13 @@ def commands(script):
 
 
 def play(script, arguments, environment):
-    """Runs a block; its lines are one shell's, so that variables stay."""
+    """Runs a block; its lines are one shell's, so that variables stay. None if all of them are left out."""
     lines, left_out = [], []
+    background = "one terminal|another" if re.search(r"# in a third$", script, re.M) else "one terminal"
     for command in commands(script):
         if any(words in command for words in arguments.leave_out):
             left_out.append(command.strip())
-        elif re.search(r"#\s*in one terminal\s*$", command):
+        elif re.search(rf"#\s*in ({background})(:.*)?$", command):
             body = re.sub(r"\s*#[^#]*$", "", command)
             lines.append(f"({body}) >/tmp/.terminal 2>&1 </dev/null &\nsleep 1\n")
         else:
@@ -63,7 +64,7 @@ def play(script, arguments, environment):
     for command in left_out:
         print(f"   left out: {command}")
     if not lines:
-        return True
+        return None
     shell = ["bash", "-c", PRELUDE + "".join(lines)]
     if arguments.root:
         inside = f'cd "{arguments.folder}"\n' + shell[2]
@@ -74,9 +75,9 @@ def play(script, arguments, environment):
     process = subprocess.Popen(shell, cwd=None if arguments.root else arguments.folder, env=environment,
                                stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        status = process.wait(LIMIT_S)
+        status = process.wait(arguments.limit)
     except subprocess.TimeoutExpired:
-        status = f"none within {LIMIT_S} s"
+        status = f"none within {arguments.limit} s"
     # What is in the background.
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -94,6 +95,7 @@ def main():
     parser.add_argument("--in", dest="folder", default=".", help="where it is played")
     parser.add_argument("--root", help="another root; the folder is one in it")
     parser.add_argument("--installed", action="store_true")
+    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS")
     parser.add_argument("--leave-out", action="append", default=[], metavar="WORDS")
     arguments = parser.parse_args()
     environment = dict(os.environ)
@@ -107,6 +109,8 @@ def main():
             start = time.monotonic()
             script = as_installed(script) if arguments.installed else script
             good = play(script, arguments, environment)
+            if good is None:
+                continue
             played, failed = played + 1, failed + (not good)
             print(f"   {time.monotonic() - start:.1f} s", flush=True)
     if not played:
