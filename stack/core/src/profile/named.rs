@@ -100,6 +100,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "rack",
     "tail-loss-probe",
     "prompt-probe",
+    "probe-again",
     "rack-tlp",
     "prr",
 ];
@@ -305,6 +306,7 @@ impl Profile {
         range("multipath.pacing", self.multipath.pacing, 0.0, 100.0, "0 to 100")?;
         range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
         let probe = &self.tail_loss_probe;
+        range("tail_loss_probe.in_a_row", f64::from(probe.in_a_row), 1.0, 16.0, "1 to 16")?;
         range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
     }
 }

@@ -325,6 +325,9 @@ parameters! {
         /// Whether that is left out where the packet asked for its SACK at once (RFC 7053), as long
         /// as the peer is seen to grant it. Default false.
         trust_immediate_sack: bool = false,
+        /// How many may follow each other without an answer, each after twice the time of the one before (RFC 9002
+        /// §6.2.1). Default 1 (RFC 8985 §7.3); 1 to 16.
+        in_a_row: u32 = 1,
     }
 }
 

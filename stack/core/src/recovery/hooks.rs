@@ -226,6 +226,11 @@ impl Recovery {
         probe.on_new_data(now, &NewData { packets, round_trip, asks_for_sack }, quiet);
     }
 
+    /// The next probe leaves T3-rtx as it is.
+    pub(crate) fn probes_beside(&self) -> bool {
+        self.probe.as_ref().is_some_and(|probe| probe.is_beside())
+    }
+
     /// When T3-rtx is to be preceded by a probe.
     pub(crate) fn probe_deadline(&self) -> Option<Time> {
         self.probe.as_ref()?.deadline()

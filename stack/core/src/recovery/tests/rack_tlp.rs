@@ -141,6 +141,54 @@ fn a_probe_does_not_wait_for_a_sack_that_was_asked_for() {
     insta::assert_snapshot!(story.end(5000));
 }
 
+/// RFC 9002 §6.2.1: chunk 1, which is sent three times, is lost twice with all that might tell of it.
+#[test]
+fn a_probe_that_is_lost_is_sent_again_after_twice_the_time() {
+    let mut story = Story::new("rfc9260+rack-tlp+probe-again", QUICK, 50);
+    story.say(0, 1, 100);
+    story.lose(&[(2, 1), (2, 2)]);
+    story.say(1000, 1, 100);
+    insta::assert_snapshot!(story.end(5000));
+    let stats = story.stats();
+    assert_eq!((stats.tail_loss_probes, stats.timeouts), (2, 0));
+}
+
+/// They stop at their number, and at T3-rtx, which expires when it would have with a single probe.
+#[test]
+fn probes_in_a_row_leave_the_timer_as_it_is() {
+    let run = |probes: u32, rto_ms: u64| {
+        let more = format!("{QUICK}in_a_row = {probes}\n[rto]\nmin_ms = {rto_ms}\n");
+        let mut story = Story::new("rfc9260+rack-tlp", &more, 50);
+        story.lose(&[(1, 1), (1, 2), (1, 3), (1, 4), (1, 5)]);
+        story.say(0, 1, 100);
+        // The first probe leaves after some 310 ms, and starts the timer again.
+        story.until(rto_ms + 400);
+        (story.stats().tail_loss_probes, story.stats().timeouts)
+    };
+    assert_eq!(run(1, 10_000), (1, 1));
+    assert_eq!(run(2, 10_000), (2, 1));
+    assert_eq!(run(4, 10_000), (4, 1));
+    assert_eq!(run(4, 1000), (2, 1), "the third would be later than T3-rtx");
+}
+
+/// A chunk that was sent twice more and is reported once as a duplicate was lost once: that was congestion.
+#[test]
+fn two_probes_and_one_report_of_a_duplicate_cut_the_window() {
+    let cuts = |lost: &[(u32, u32)], delay: u64| {
+        let mut story = Story::new("rfc9260+rack-tlp+probe-again", QUICK, 50);
+        story.lose(lost);
+        story.delay_message(2, delay);
+        story.say(0, 1, 100);
+        story.say(10, 1, 100);
+        story.say(3000, 1, 100);
+        let told = story.end(6000);
+        (story.stats().tail_loss_probes, told.matches("cwnd").count())
+    };
+    assert_eq!(cuts(&[(2, 1)], 0), (1, 1), "one lost, one probe");
+    assert_eq!(cuts(&[(2, 2)], 1200), (2, 1), "late, one of two probes lost");
+    assert_eq!(cuts(&[], 1200), (1, 0), "late, and the probe is reported");
+}
+
 #[test]
 fn a_probe_that_repairs_the_only_loss_cuts_the_window() {
     let mut story = Story::new("rfc9260+rack-tlp", QUICK, 50);

@@ -24,6 +24,10 @@
 //! (RFC 3758 §4.1 TR4). Whether anything of it had arrived nobody will tell; it counts as a loss that was repaired,
 //! since it would have been marked for retransmission (§3.5 F5).
 //!
+//! The answer to a probe may be lost, too. With `in_a_row` above one more probes follow, each after twice the time of the
+//! one before (RFC 9002 §6.2.1); RFC 8985 §7.3 leaves that to T3-rtx, which for most paths is due after RTO.Min, a
+//! hundred round trips. Those that follow are beside T3-rtx: they neither take its place nor put it off.
+//!
 //! Every SCTP receiver reports duplicates, so their absence is believed as soon as
 //! something beyond the probe is acknowledged.
 
@@ -40,12 +44,16 @@ use crate::time::Time;
 const INITIAL: Duration = Duration::from_secs(1);
 
 /// A probe under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Probe {
     /// The highest sequence number when it left.
     end: u64,
     /// It repeated this chunk.
     repeated: Option<u64>,
+    /// How often, less the duplicates that were reported.
+    unreported: u32,
+    /// Which it is of those in a row, from 1.
+    number: u32,
 }
 
 /// A packet of new data.
@@ -63,7 +71,12 @@ pub(crate) struct NewData {
 #[derive(Debug)]
 pub(crate) struct TailLossProbe {
     max_sack_delay: Duration,
+    in_a_row: u32,
     deadline: Option<Time>,
+    /// How long that was from when it was set.
+    wait: Duration,
+    /// It is beside T3-rtx.
+    beside: bool,
     probe: Option<Probe>,
     measured: bool,
     asked: AskedSack,
@@ -73,7 +86,10 @@ impl TailLossProbe {
     pub(crate) fn new(parameters: &TailLossProbeParameters) -> TailLossProbe {
         TailLossProbe {
             max_sack_delay: parameters.max_sack_delay(),
+            in_a_row: parameters.in_a_row,
             deadline: None,
+            wait: INITIAL,
+            beside: false,
             probe: None,
             measured: true,
             asked: AskedSack::new(parameters.trust_immediate_sack),
@@ -83,6 +99,11 @@ impl TailLossProbe {
     /// When a probe is due, if T3-rtx does not expire before.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.deadline
+    }
+
+    /// The probe neither takes the place of T3-rtx nor puts it off.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.beside
     }
 
     /// A round-trip time was measured.
@@ -105,6 +126,7 @@ impl TailLossProbe {
             self.asked.wait(round_trip).unwrap_or(two + self.max_sack_delay)
         });
         self.deadline = Some(now + wait);
+        (self.wait, self.beside) = (wait, false);
     }
 
     /// A packet of new data left.
@@ -124,8 +146,13 @@ impl TailLossProbe {
         let mut repaired = None;
         let mut answer = Answer::Acknowledged;
         let cumulative = facts.board.cumulative();
-        if let Some(Probe { end, repeated }) = self.probe {
-            let reported = repeated.is_some_and(|seq| facts.duplicates.contains(&seq));
+        if let Some(probe) = &mut self.probe {
+            let Probe { end, repeated, .. } = *probe;
+            let is_it = |seq: &&u64| repeated == Some(**seq);
+            let reports = facts.duplicates.iter().filter(is_it).count();
+            probe.unreported =
+                probe.unreported.saturating_sub(u32::try_from(reports).unwrap_or(u32::MAX));
+            let reported = repeated.is_some() && probe.unreported == 0;
             answer = if reported { Answer::SpuriousProbe } else { Answer::Repaired };
             if reported || (repeated.is_none() && cumulative >= end) {
                 self.probe = None;
@@ -154,19 +181,34 @@ impl TailLossProbe {
     /// The probe timer expired: decides what to send.
     pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
         self.deadline = None;
-        if self.probe.is_some() || !self.measured || facts.board.total_flight() == 0 {
+        let number = self.probe.map_or(0, |probe| probe.number);
+        let is_due = if number == 0 { self.measured } else { number < self.in_a_row };
+        if !is_due || facts.board.total_flight() == 0 {
             return;
         }
         let last = facts.board.next_seq() - 1;
         if facts.new_data_ready {
             decisions.send_new += 1;
             decisions.probes_new = true;
-            self.probe = Some(Probe { end: last + 1, repeated: None });
+            self.note_probe(last + 1, None);
         } else if let Some(seq) = chunk_to_probe(facts) {
             decisions.probe = Some(seq);
-            self.probe = Some(Probe { end: last, repeated: Some(seq) });
+            self.note_probe(last, Some(seq));
         }
         self.measured = false;
+        if number + 1 < self.in_a_row {
+            self.wait *= 2;
+            self.deadline = Some(facts.now + self.wait);
+            self.beside = true;
+        }
+    }
+
+    /// A probe leaves, perhaps after others that were not answered.
+    fn note_probe(&mut self, end: u64, repeats: Option<u64>) {
+        let Probe { repeated, unreported, number, .. } = self.probe.unwrap_or_default();
+        let same = repeats.is_some() && repeated == repeats;
+        let unreported = if same { unreported + 1 } else { u32::from(repeats.is_some()) };
+        self.probe = Some(Probe { end, repeated: repeats, unreported, number: number + 1 });
     }
 }
 
