@@ -136,9 +136,9 @@ impl Sender {
 
     /// Bytes of the first chunk of a packet.
     pub(crate) fn first_chunk(&self, paths: &Paths, plan: &Plan) -> Option<usize> {
-        if plan.is_retransmission() {
-            let first = self.board.first_lost();
-            first.and_then(|seq| self.board.get(seq)).map(Outstanding::size)
+        // The first one that is lost may wait for another path.
+        if let What::Lost(seq) = plan.what {
+            self.board.get(seq).map(Outstanding::size)
         } else {
             self.queue.next_len(self.max_payload(paths)).map(|len| self.board.chunk_len(len))
         }
