@@ -17,11 +17,11 @@ lint:
 doc *ARGS:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps {{ARGS}}
 
-# The header of the C library, made anew (needs cbindgen).
+# The header of the C library, made again (needs cbindgen).
 header:
     cd sockets/capi && cbindgen --quiet --config cbindgen.toml --output include/tresse/sctp.h .
 
-# The pages in docs/rfc/, made anew from the citations in the code.
+# The pages in docs/rfc/, made again from the citations in the code.
 rfc:
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test rfc
 

@@ -115,7 +115,7 @@ pub struct Inferred {
 pub struct AssociationSettings {
     /// Largest IP packet, bytes. Default 1500.
     pub mtu: usize,
-    /// Larger packets are looked for by probes, up to so many bytes (RFC 8899, see
+    /// Larger packets are looked for by probes, up to this many bytes (RFC 8899, see
     /// [`tresse_core::MtuDiscovery::Probes`]). Default 0: packets are of `mtu` bytes unless ICMP says otherwise.
     pub mtu_search: usize,
     /// Several messages may share a packet. Default false: one packet per message, so that

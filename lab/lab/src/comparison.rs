@@ -90,7 +90,7 @@ pub struct Claim {
     /// The outcome of one run of the paper, as long as one of ours.
     #[serde(default)]
     pub one_run: bool,
-    /// The mean of so many runs of the paper.
+    /// The mean of this many runs of the paper.
     #[serde(default)]
     pub of_runs: Option<u32>,
     /// Half of the 95 % confidence interval of that mean, where it is printed.
@@ -199,7 +199,7 @@ pub struct Published<M> {
     /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`]). Default `false`.
     #[serde(default)]
     pub one_run: bool,
-    /// The mean of so many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
+    /// The mean of this many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
     /// standard deviations. Their spread is taken to be that of our runs unless `interval` is given.
     #[serde(default)]
     pub of_runs: Option<u32>,

@@ -14,7 +14,7 @@ fn at_most(k: u64, n: u64, p: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// By how many standard deviations of a normal distribution the mean `ours` of so many runs is above the count
+/// By how many standard deviations of a normal distribution the mean `ours` of this many runs is above the count
 /// `theirs` of one run, if events are independent: the test is the exact one. If one run is like the others, its share
 /// of all events is binomial, of all events that there were, each with a probability of one run among all.
 pub(crate) fn score(theirs: f64, ours: f64, runs: usize) -> f64 {

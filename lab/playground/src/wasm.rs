@@ -26,7 +26,7 @@ enum Answer<T> {
     Error(String),
 }
 
-/// Makes room for a text of so many bytes, which is zeros until the page writes it. Returns where.
+/// Makes room for a text of this many bytes, which is zeros until the page writes it. Returns where.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn tresse_reserve(bytes: usize) -> *mut u8 {
     QUESTION.with_borrow_mut(|question| {

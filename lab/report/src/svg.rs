@@ -61,7 +61,7 @@ impl Format {
         }
     }
 
-    /// At most about so many labels have room on the x axis.
+    /// At most about this many labels have room on the x axis.
     fn x_labels(self, figure: &Figure) -> usize {
         match self {
             Format::Wide => figure.x_labels,
@@ -293,7 +293,7 @@ fn dashes(root: &Area<'_>, [from, to]: [(i32, i32); 2], style: ShapeStyle) -> Re
     Ok(())
 }
 
-/// `text` in rows of at most about so many letters.
+/// `text` in rows of at most about this many letters.
 fn wrap(text: &str, letters: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     for word in text.split_whitespace() {

@@ -376,7 +376,7 @@ impl Association {
         self.inner.shared.act(|state, now| state.core.reset_association(now, self.inner.id))
     }
 
-    /// Asks for so many more streams, outgoing and incoming ones (RFC 6525 §5.1.5). [`Event::StreamsAdded`] tells what became
+    /// Asks for this many more streams, outgoing and incoming ones (RFC 6525 §5.1.5). [`Event::StreamsAdded`] tells what became
     /// of it; they may be used from then on.
     ///
     /// # Errors

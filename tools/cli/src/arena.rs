@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Cells that are played at the same time [default: four for each core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
-    /// Play everything again, also what is stored
+    /// Play every cell again, whatever is stored
     #[arg(long)]
     fresh: bool,
 }

@@ -123,7 +123,7 @@ struct RunArgs {
     /// Have the runs made by the workers of a Dask cluster, and store and report them here
     ///
     /// The scheduler's address, such as dask://192.0.2.1:8786. Needs the Python package: pip install 'tresse[dask]', here
-    /// and on the workers; TRESSE_PYTHON names the Python that has it, if it is not python3. Lost workers cost time alone.
+    /// and on the workers; TRESSE_PYTHON names the Python that has it, if it is not python3. A lost worker costs only time.
     #[arg(long, value_name = "URL", conflicts_with_all = ["real_time", "capture", "only", "fresh"])]
     on: Option<String>,
     /// Write packet captures (pcapng) of every run into this folder, one made at the sender and

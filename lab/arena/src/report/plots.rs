@@ -97,7 +97,7 @@ fn over_time(scenario: &Scenario, all: &[(usize, &Standing)]) -> Option<Figure> 
         let mut sum = 0.0;
         let steps = standing.measures[0].timeline_kbps.iter().enumerate();
         let points = steps.map(|(step, kbps)| {
-            // kbit/s for this many milliseconds are so many bits.
+            // kbit/s for this many milliseconds are this many bits.
             sum += f64::from(*kbps) * STEP_MS / 8e6;
             Point::new((step + 1) as f64 * STEP_MS / 1e3, sum)
         });

@@ -18,7 +18,7 @@ const PAYLOAD: Payload =
     Payload { messages: 160, size: 500, first: None, streams: 4, unordered: false, ppid: None };
 const BURST: u64 = 8;
 const PAUSE: Duration = Duration::from_millis(10);
-/// So many of those that do not wait for the large one in its stream have to come before it.
+/// This many of those that do not wait for the large one in its stream have to come before it.
 const BEFORE: usize = 40;
 
 /// The large one takes 200 ms, or 2 s.

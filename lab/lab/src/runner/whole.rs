@@ -25,7 +25,7 @@ struct Experiments {
 }
 
 impl Experiments {
-    /// The next one begins, of which so many runs have to be made, after so many.
+    /// The next one begins, of which this many runs have to be made, after this many.
     fn begin(&mut self, before: u64, runs: u64) {
         self.over += usize::from(self.present.take().is_some());
         if runs == 0 {
@@ -35,7 +35,7 @@ impl Experiments {
         }
     }
 
-    /// How many are made, with the part of the present one, after so many runs.
+    /// How many are made, with the part of the present one, after this many runs.
     fn done(&self, runs: u64) -> f64 {
         let part = |(before, own): (u64, u64)| runs.saturating_sub(before) as f64 / own as f64;
         self.over as f64 + self.present.map_or(0.0, part)
@@ -43,7 +43,7 @@ impl Experiments {
 }
 
 impl Whole {
-    /// So many experiments with so many runs; those that are found stored are taken off later. The bar is drawn on standard
+    /// This many experiments with this many runs; those that are found stored are taken off later. The bar is drawn on standard
     /// error if that is a terminal.
     #[must_use]
     pub fn new(experiments: usize, runs: usize) -> Whole {
@@ -70,7 +70,7 @@ impl Whole {
         self.bar.suspend(print);
     }
 
-    /// The next experiment begins: so many runs have to be made, besides those that are stored.
+    /// The next experiment begins: this many runs have to be made, besides those that are stored.
     pub(super) fn begin(&self, id: &str, runs: u64, stored: u64) -> ProgressBar {
         self.bar.dec_length(stored);
         self.bar.set_prefix(id.to_owned());

@@ -10,13 +10,13 @@
 const LOW: u64 = 14;
 /// What a cut leaves, in 1024ths.
 const KEPT: u64 = 819;
-/// The window grows by so many segments a round trip at most.
+/// The window grows by this many segments a round trip at most.
 const MOST: u64 = 16;
 /// By which part of the distance it grows.
 const PART: u64 = 4;
 /// Round trips for a segment near Wmax, times `PART`.
 const SMOOTH: u64 = 20;
-/// The step is looked at again after so many ticks.
+/// The step is looked at again after this many ticks.
 const AGAIN: u64 = 7;
 /// Where the first slow start ends.
 pub(super) const THRESHOLD: u64 = 100;
@@ -41,7 +41,7 @@ impl Default for Bic {
 }
 
 impl Bic {
-    /// An ACK of an open connection acknowledged so many segments.
+    /// An ACK of an open connection acknowledged this many segments.
     pub(super) fn acked(&mut self, segments: u64) {
         self.ratio = self.ratio + segments - (self.ratio >> 4);
     }

@@ -28,7 +28,7 @@ impl Congestion {
         Congestion { cwnd: 3, ssthresh, bytes_acked: 0, count: 0, bic }
     }
 
-    /// An ACK of an open connection acknowledged so many segments.
+    /// An ACK of an open connection acknowledged this many segments.
     pub(super) fn acked(&mut self, segments: u64) {
         if let Some(bic) = &mut self.bic {
             bic.acked(segments);

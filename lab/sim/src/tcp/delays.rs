@@ -23,7 +23,7 @@ impl Delays {
         self.note(now.since(before).as_nanos() as f64 / 1e6);
     }
 
-    /// Something was sent again, so many milliseconds after the transmission before.
+    /// Something was sent again, this many milliseconds after the transmission before.
     pub fn note(&mut self, ms: f64) {
         self.min = if self.count == 0 { ms } else { self.min.min(ms) };
         self.max = self.max.max(ms);

@@ -87,7 +87,7 @@ impl Rtt {
 mod tests {
     use super::*;
 
-    /// The RTO after many round trips of so many ticks.
+    /// The RTO after many round trips of this many ticks.
     fn settled(ticks: u64) -> u64 {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.rto(), 750);

@@ -91,7 +91,7 @@ impl Recovery {
         self.state = State::Open;
     }
 
-    /// Segments overtook each other by so many: FACK cannot be used then.
+    /// Segments overtook each other by this many: FACK cannot be used then.
     pub(super) fn reordered(&mut self, by: u64) {
         if by > self.reordering {
             self.reordering = by.min(MOST_REORDERING);

@@ -27,19 +27,19 @@ use tresse_sim::Draw;
 const SEEDS: std::ops::Range<u64> = 0..30;
 /// From here on both ends have extensions.
 const EXTENDED: u64 = 1 << 20;
-/// So many with them.
+/// This many with them.
 const WITH_EXTENSIONS: u64 = 20;
 /// From here on the victim authenticates chunks with who wants that.
 const AUTHENTICATED: u64 = 1 << 21;
-/// So many of these.
+/// This many of these.
 const WITH_AUTHENTICATION: u64 = 10;
 /// From here on the victim interleaves messages with who wants that.
 const INTERLEAVED: u64 = 1 << 22;
-/// So many of these.
+/// This many of these.
 const WITH_INTERLEAVING: u64 = 15;
 /// From here on the victim changes addresses with who wants that.
 const WANDERING: u64 = 1 << 23;
-/// So many of these.
+/// This many of these.
 const WITH_ADDRESSES: u64 = 15;
 /// Seeds beyond them that have failed.
 const FAILED: [u64; 2] = [199, 1_048_616];

@@ -18,7 +18,7 @@ use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
 pub(crate) const DEFAULT: Range<u64> = 0..20_000;
-/// So many of them also with extensions.
+/// This many of them also with extensions.
 pub(crate) const WITH_EXTENSIONS: u64 = 4000;
 /// A run that fails collects this many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;

@@ -8,7 +8,7 @@ use crate::sender::SenderState;
 use crate::statistics::Class;
 use crate::terms::Side;
 
-/// So many intervals at most divide the time for throughput.
+/// This many intervals at most divide the time for throughput.
 const INTERVALS: f64 = 150.0;
 
 /// What is drawn of one direction.
@@ -248,7 +248,7 @@ impl Drawn {
     }
 }
 
-/// A round interval of which no more than [`INTERVALS`] are in so many seconds.
+/// A round interval of which no more than [`INTERVALS`] are in this many seconds.
 fn interval(end: f64) -> f64 {
     let rough = (end / INTERVALS).max(1e-4);
     let unit = 10f64.powf(rough.log10().floor());

@@ -17,7 +17,7 @@ const SIZE: usize = 144;
 /// The least in milliseconds, as in Linux.
 const LEAST: u32 = 5000;
 
-/// Linux looks for larger packets again after so many intervals. The probes of one search leave when the round trips
+/// Linux looks for larger packets again after this many intervals. The probes of one search leave when the round trips
 /// allow it here, not at each interval.
 const RAISE: u32 = 30;
 

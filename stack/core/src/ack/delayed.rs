@@ -25,7 +25,7 @@ pub(crate) struct PacketFacts {
 #[derive(Debug)]
 pub(crate) struct DelayedAck {
     delay: Duration,
-    /// A SACK is due for every so many packets.
+    /// A SACK is due for every this many packets.
     every: u32,
     /// Whether data was ever accepted.
     started: bool,

@@ -71,14 +71,14 @@ impl Incoming<'_> {
         self.replies.chunks = self.replies.chunks.filter(|(path, _)| paths.is_living(*path));
     }
 
-    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where so many may in all.
+    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where this many may in all.
     pub(super) fn affords(&mut self, bytes: usize, of: usize) -> bool {
         let fits = self.replies.acknowledgements + bytes <= of;
         self.replies.acknowledgements += if fits { bytes } else { 0 };
         fits
     }
 
-    /// How many of so many bytes are left for that.
+    /// How many of this many bytes are left for that.
     pub(super) const fn left(&self, of: usize) -> usize {
         of.saturating_sub(self.replies.acknowledgements)
     }
@@ -202,7 +202,7 @@ impl Association {
                     self.abort_with(causes, CloseReason::ProtocolViolation("empty DATA chunk"));
                     return;
                 }
-                // Who does not authenticate does not know it, well-formed or not.
+                // Without authentication an AUTH chunk is an unknown one, even if malformed.
                 Err(ChunkError::InvalidLength { chunk_type: ChunkType::AUTH, .. }) => return,
                 Err(_) => self.journal.stats.malformed_chunks += 1,
             }
@@ -274,7 +274,7 @@ impl Association {
             Chunk::ShutdownAck => self.on_shutdown_ack(incoming),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             // RFC 5061 §5.3 F4: one that comes to an address that is being deleted "MUST be ignored".
-            // And one that reflects our tag, what was sent from there before met who had deleted it by then.
+            // And one that reflects our tag answers what was sent from there before it was deleted.
             Chunk::Abort(abort)
                 if self.sources().is_leaving(incoming.local)
                     || (abort.tag_reflected && self.sources().is_deleted(incoming.local)) =>

@@ -20,7 +20,7 @@ pub(crate) enum Control {
     CookieAck(Option<IpAddr>),
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
-    /// A HEARTBEAT in an SCTP packet of just so many bytes.
+    /// A HEARTBEAT in an SCTP packet of just this many bytes.
     Probe(Bytes, usize),
     Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
@@ -146,7 +146,7 @@ impl Outbox {
         self.back
     }
 
-    /// What waits for a path that is gone leaves on another one; what asks just that one something does not leave.
+    /// What waits for a path that is gone leaves on another one; a chunk that queries that path itself is dropped.
     pub(super) fn leave_path(&mut self, gone: PathId, path: PathId) {
         self.waiting.retain(|(on, control)| *on != gone || !control.is_for_its_path());
         for (on, _) in self.waiting.iter_mut().filter(|(on, _)| *on == gone) {
@@ -154,7 +154,7 @@ impl Outbox {
         }
     }
 
-    /// An ASCONF chunk that waits is no more to leave.
+    /// Drops an ASCONF chunk that waits.
     pub(super) fn drop_asconf(&mut self) {
         self.waiting.retain(|(_, control)| !matches!(control, Control::Asconf(_)));
     }

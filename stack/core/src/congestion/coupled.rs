@@ -24,7 +24,7 @@ pub(crate) trait Coupling: Default {
         limits.half.max(limits.floor / paths.all().count())
     }
 
-    /// So many bytes were acknowledged.
+    /// This many bytes were acknowledged.
     fn on_acked(&mut self, _bytes: usize) {}
 
     /// A loss, or T3-rtx expired for the first time in a row.

@@ -342,7 +342,6 @@ impl Endpoint {
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), AssociationError> {
-        let _ = now;
         self.with(now, id, |a| {
             a.abort(reason);
             Ok(())
@@ -359,7 +358,6 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        let _ = now;
         self.with(now, id, |a| a.set_primary(path))
     }
 

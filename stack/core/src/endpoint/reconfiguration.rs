@@ -40,7 +40,7 @@ impl Endpoint {
         self.ask(now, id, |a| a.reset_association(now))
     }
 
-    /// Adds streams (SCTP_ADD_STREAMS, RFC 6525 §6.3.4): so many outgoing ones, and so many incoming ones, for which the peer is
+    /// Adds streams (SCTP_ADD_STREAMS, RFC 6525 §6.3.4): this many outgoing ones, and this many incoming ones, for which the peer is
     /// asked. [`Event::StreamsAdded`](crate::Event::StreamsAdded) tells what became of it; outgoing ones may be used from then on.
     ///
     /// # Errors

@@ -123,7 +123,7 @@ impl Path {
         is_news
     }
 
-    /// Keeps so many bytes of each packet free.
+    /// Keeps this many bytes of each packet free.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         self.change_mtu(|own, headers| own.reserve(bytes, headers));
     }

@@ -213,7 +213,7 @@ impl Mtu {
         self.max_packet = self.made(headers, self.bytes);
     }
 
-    /// So many bytes are kept free in each packet.
+    /// This many bytes are kept free in each packet.
     pub(super) fn reserve(&mut self, reserve: usize, headers: Headers) {
         self.reserve = reserve;
         self.on_headers(headers);

@@ -29,7 +29,7 @@ pub(super) const BASE: usize = 1280;
 /// MAX_PROBES (RFC 8899 §5.1.2).
 const MAX_PROBES: u8 = 3;
 
-/// After so many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
+/// After this many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;
 
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).

@@ -13,7 +13,7 @@ impl Path {
     }
 
     /// How long nothing is sent until cwnd decays: RTO. Where timers are shorter than RFC 9260's, that is RTO as
-    /// RFC 9260 has it: a thin stream would have no window left else when a queue comes.
+    /// RFC 9260 has it: otherwise a thin stream would have lost its window by the time a queue builds up.
     pub(crate) fn idle_after(&self, profile: &Profile) -> Duration {
         if profile.limits.patience { self.rtt.patience(profile, Pace::Try) } else { self.rto() }
     }

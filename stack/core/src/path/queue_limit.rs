@@ -60,7 +60,7 @@ const FULL_ROUNDS: u32 = 3;
 const PROBE_REST: u32 = 16;
 /// Rounds of a probe.
 const PROBE_ROUNDS: u32 = 2;
-/// A path is narrower, not only shared, if its queue is drained so many times slower than before.
+/// A path is narrower, not only shared, if its queue is drained this many times slower than before.
 const NARROWER: f64 = 4.0;
 /// Bounds of `s`.
 const MIN_SHIFT: u32 = 3;
@@ -132,13 +132,13 @@ impl Growth {
 }
 
 impl QueueLimit {
-    /// Packets are of so many bytes from now on.
+    /// Packets are of this many bytes from now on.
     pub(crate) fn set_mss(&mut self, mss: usize) {
         self.max_headroom = self.max_headroom / self.mss * mss;
         self.mss = mss;
     }
 
-    /// At most so many packets of `mss` bytes beyond the bandwidth-delay product.
+    /// At most this many packets of `mss` bytes beyond the bandwidth-delay product.
     pub(crate) fn new(packets: u32, mss: usize) -> QueueLimit {
         QueueLimit {
             max_headroom: packets as usize * mss,
@@ -423,7 +423,7 @@ mod tests {
             }
         }
 
-        /// Delivers so many packets, sending as the limit and a window in slow start allow; returns
+        /// Delivers this many packets, sending as the limit and a window in slow start allow; returns
         /// bytes per second of the last half.
         fn run(&mut self, packets: usize) -> f64 {
             let (mut window, mut half) = (10, self.now);

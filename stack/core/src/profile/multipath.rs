@@ -1,6 +1,7 @@
 //! Parameters of concurrent multipath transfer (CMT), with units, defaults and sources. They are in
 //! force for associations that ask for it
-//! ([`AssociationConfig::concurrent_transfer`](crate::AssociationConfig::concurrent_transfer)).
+//! ([`AssociationConfig::concurrent_transfer`](crate::AssociationConfig::concurrent_transfer)), but for the window of
+//! what SACKs report, which bounds those of all associations.
 //!
 //! The defaults are CMT as draft-tuexen-tsvwg-sctp-multipath describes it.
 

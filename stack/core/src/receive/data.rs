@@ -107,7 +107,7 @@ impl Receiver {
         }
     }
 
-    /// Whether there is room now for so many bytes, or for a part of them where the application is `starved`.
+    /// Whether there is room now for this many bytes, or for a part of them where the application is `starved`.
     fn fits(&mut self, len: usize, starved: bool) -> bool {
         let window = self.advertised() as usize;
         window >= len || (starved && window > 0)

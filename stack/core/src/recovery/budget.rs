@@ -39,7 +39,7 @@
 //! SACK that acknowledges it answers something sent later, the copy or newer data, its own was lost. If
 //! it does not, its own was late, as behind a queue, and to guess was a mistake. SACKs are lost as data is: four are
 //! believed to be, and two more for each loss that was repaired on a calm path. A peer that grants no SACK at once
-//! would excuse every guess else.
+//! would otherwise excuse every guess.
 //!
 //! # Why it cannot collapse
 //!
@@ -81,7 +81,7 @@ const CEILING: f64 = 16.0;
 const CEILING_SHARE: f64 = 1.0 / 12.0;
 /// After this many repairs it is known what one adds to the round trip.
 const KNOWN: u32 = 4;
-/// So many lost SACKs are believed at first, and for each loss that was repaired on a calm path.
+/// This many lost SACKs are believed at first, and for each loss that was repaired on a calm path.
 const EXCUSES: u32 = 4;
 const EXCUSES_FOR_LOSS: u32 = 2;
 /// Guesses that are judged at a time; of more the oldest count as in vain.

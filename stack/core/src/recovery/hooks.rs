@@ -50,7 +50,7 @@ impl Recovery {
         self.thin.on_sack(cumulative, has_gaps);
     }
 
-    /// What may be in vain is bounded: it is a guess, of which only so many may be sent.
+    /// What may be in vain is bounded: it is a guess, of which only this many may be sent.
     #[inline]
     pub(crate) fn bounds_guesses(&self) -> bool {
         self.budget.is_enabled()
@@ -93,7 +93,7 @@ impl Recovery {
         self.budget.on_early_timeout(seq);
     }
 
-    /// A loss cuts windows, of which it may turn out that there was none.
+    /// Windows are cut for a loss that may prove spurious.
     pub(crate) fn on_cut(
         &mut self,
         trigger: Trigger,

@@ -9,7 +9,7 @@ use crate::ids::PathId;
 use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
 
-/// So far ahead no TSN is acknowledged, be it by mistake.
+/// No honest peer acknowledges a TSN this far ahead.
 const FAR: u64 = 1 << 30;
 
 /// The chunk that was sent last, of those that a SACK acknowledged.

@@ -66,7 +66,7 @@ impl Strategy for Concurrent {
         if probes {
             return true;
         }
-        let (board, n) = (&sender.board, cx.carriers().count().max(1));
+        let (board, n) = (&sender.board, cx.data_paths().count().max(1));
         let send_share = sender.buffer.limit() / n;
         let receive_share = (sender.buffer.a_rwnd() + board.flight_user_bytes()) / n;
         match cx.profile().multipath.buffer_splitting {
@@ -92,7 +92,7 @@ impl Strategy for Concurrent {
     }
 
     fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
-        cx.carriers().any(|id| sender.may_send_new(cx, id))
+        cx.data_paths().any(|id| sender.may_send_new(cx, id))
     }
 
     fn new_passes_lost(&self) -> bool {
@@ -103,7 +103,7 @@ impl Strategy for Concurrent {
     fn on_new(&self, sender: &mut Sender, cx: &Context<'_>, path: PathId, seqs: &Range<u64>) {
         let thin = sender.is_thin();
         if sender.distribution.duplicates(thin) {
-            let others: SmallVec<[PathId; 4]> = cx.carriers().filter(|id| *id != path).collect();
+            let others: SmallVec<[PathId; 4]> = cx.data_paths().filter(|id| *id != path).collect();
             sender.distribution.plan_copies(others.into_iter(), seqs);
         }
     }
@@ -115,7 +115,7 @@ impl Strategy for Concurrent {
             Some(len) => len > sender.peer_window(),
             None => sender.buffer.writer_waits(),
         };
-        if blocked && cx.carriers().any(|id| sender.cwnd_allows(cx, id)) {
+        if blocked && cx.data_paths().any(|id| sender.cwnd_allows(cx, id)) {
             sender.distribution.on_blocked();
         }
         let waiting = next.is_some() || sender.board.first_lost().is_some();
@@ -160,7 +160,7 @@ impl Strategy for Concurrent {
         rtx_policy::choose(policy, last, &paths).unwrap_or_else(|| cx.paths.data_path())
     }
 
-    /// Who wants it early takes what leaves now.
+    /// With the `earliest` policy a lost chunk joins the packet that leaves now.
     fn rides_along(
         &self,
         cx: &Context<'_>,
@@ -259,7 +259,7 @@ fn path_views(sender: &Sender, cx: &Context<'_>) -> PathViews {
             loss: p.loss_rate(),
         }
     };
-    cx.carriers().map(view).collect()
+    cx.data_paths().map(view).collect()
 }
 
 fn sending_view<'a>(sender: &Sender, cx: &Context<'_>, paths: &'a [PathView]) -> View<'a> {

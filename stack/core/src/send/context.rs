@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
     }
 
     /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
-    pub(super) fn carriers(&self) -> impl Iterator<Item = PathId> {
+    pub(super) fn data_paths(&self) -> impl Iterator<Item = PathId> {
         let any = self.paths.iter().any(Path::preferred);
         let fallback = self.paths.data_path();
         self.paths

@@ -76,7 +76,7 @@ struct SackMarks {
     packets: u8,
 }
 
-/// What is made of one SACK. The next one has its memory.
+/// Scratch space for one SACK; its memory is used again for the next.
 #[derive(Debug, Default)]
 struct Work {
     outcome: AckOutcome,

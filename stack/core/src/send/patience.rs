@@ -141,7 +141,7 @@ impl Context<'_> {
         self.paths[path].lose_patience(pace);
         let path = self.paths.next_in_turn(path, pace);
         let rto = self.patience_with(path, pace);
-        // Who comes late does not make the next one late.
+        // A late expiration must not delay the deadline of the next path.
         let due = if due + rto > now { due + rto } else { now + rto };
         self.patience.turns[pace as usize] = Some(Turn { due, path });
         true
@@ -178,7 +178,7 @@ impl Sender {
         Some(at).filter(|at| bounded && *at > cx.now)
     }
 
-    /// When what would leave early is a guess that the budget allows. Where it takes another path that is as near, that
+    /// From when the budget allows an early retransmission on `path`. Where it takes another path that is as near, that
     /// lengthens no queue on this one.
     pub(super) fn early_guess_at(&self, cx: &Context<'_>, path: PathId, seq: u64) -> Option<Time> {
         if !cx.has_refuge(path) {

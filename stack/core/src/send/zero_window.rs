@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::time::Time;
 
-/// The interval between probes doubles so often at most.
+/// The interval between probes doubles at most this often.
 const MAX_DOUBLINGS: u32 = 6;
 
 /// What is known of a window that is closed, or was.

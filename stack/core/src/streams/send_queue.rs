@@ -415,7 +415,7 @@ impl SendQueue {
     }
 
     //= RFC 9260 6.1-23
-    /// Notes that a chunk with so many bytes was cumulatively acknowledged; called once for each chunk.
+    /// Notes that a chunk with this many bytes was cumulatively acknowledged; called once for each chunk.
     #[inline]
     pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags, bytes: usize) {
         let state = self.table.get_mut(stream);

@@ -108,7 +108,7 @@ pub(crate) enum Call {
     /// A bit for each of the first streams; none for all.
     ResetStreams(ResetDirection, u16),
     ResetAssociation,
-    /// So many outgoing ones, and incoming ones.
+    /// This many outgoing ones, and incoming ones.
     AddStreams(u16, u16),
     /// To what it is already.
     SetKey(u16),

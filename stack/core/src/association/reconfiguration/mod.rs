@@ -30,7 +30,7 @@ const MAX_WAITING: usize = 64;
 pub(crate) struct Reconfiguration {
     requests: Requests,
     responses: Responses,
-    /// Events that are told once so many messages have been read.
+    /// Events that are told once this many messages have been read.
     waiting: VecDeque<(u64, Event)>,
 }
 
@@ -108,7 +108,7 @@ impl Association {
         }
     }
 
-    /// So many events wait that the peer has to wait, too.
+    /// This many events wait that the peer has to wait, too.
     fn tells_too_much(&self) -> bool {
         let waiting = self.reconfiguration.as_ref().map_or(0, |r| r.waiting.len());
         waiting >= MAX_WAITING || self.journal.is_full()

@@ -21,7 +21,7 @@ pub(super) enum Ask {
     Reset { outgoing: Option<StreamSet>, incoming: Option<StreamSet> },
     /// All streams and the TSNs of both begin again.
     ResetAssociation,
-    /// We get so many outgoing streams more, and the peer as many of its own.
+    /// We get this many outgoing streams more, and the peer as many of its own.
     Add { outgoing: u16, incoming: u16 },
 }
 

@@ -105,7 +105,7 @@ impl Peer {
         Peer::between(config, 1, chunks, extensions, remotes)
     }
 
-    /// The same of an endpoint with so many addresses.
+    /// The same of an endpoint with this many addresses.
     pub(super) fn between(
         config: &AssociationConfig,
         ours: u8,

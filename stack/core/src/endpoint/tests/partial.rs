@@ -94,7 +94,7 @@ impl Script {
     }
 }
 
-/// cwnd grows to so many full packets at least; nothing is outstanding then, and chunks are numbered from 0 again.
+/// cwnd grows to this many full packets at least; nothing is outstanding then, and chunks are numbered from 0 again.
 fn grow(script: &mut Script, packets: usize) {
     let full = script.end.info(script.id).unwrap().fragmentation_point;
     let (mut sent, mut acked) = (0, 0);

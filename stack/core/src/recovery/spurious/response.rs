@@ -16,7 +16,7 @@
 //! Difference: RFC 4015 has no decay (1, the default); the paper mentions one. cwnd is never
 //! made smaller by it, which the formula would do long after the loss.
 //!
-//! Difference: with `standing_queue` nothing is given back on a path whose latest round trip was so many times the
+//! Difference: with `standing_queue` nothing is given back on a path whose latest round trip was this many times the
 //! shortest (`path/calm.rs`), if all of cwnd was in flight, and that was no thin stream's. There the timer was early because of the queue that the window itself has made: given back
 //! each time, it would never end. A spike is no such queue: what it delays is sent again, and gives no sample.
 

@@ -140,7 +140,7 @@ impl Ledger {
         self.entries.get(&self.find(seq)?)
     }
 
-    /// Whether the chunk `seq`, which was sent so often and would have to be sent again, has its message given up.
+    /// Whether the chunk `seq`, sent `transmissions` times by now, is to be given up with its message, not sent again.
     pub(super) fn is_over(&self, now: Time, seq: u64, transmissions: u32) -> bool {
         let entry = self.entry(seq).filter(|entry| !entry.given_up);
         entry.is_some_and(|entry| match entry.policy {

@@ -333,7 +333,7 @@ impl Sender {
     }
 
     //= RFC 3758 3.5-5 3.5-6 3.5-7
-    /// A SACK was processed, which has passed over so many given-up chunks.
+    /// A SACK was processed, which has passed over this many given-up chunks.
     pub(super) fn forward_after_ack(&mut self, cx: &mut Context<'_>, passed: usize) {
         if self.partial.is_none() {
             return;

@@ -60,7 +60,7 @@ struct Open {
     /// What its first fragment says.
     tsn: Tsn,
     ppid: Ppid,
-    /// The first fragments, so many.
+    /// The first fragments, this many.
     buffer: Vec<u8>,
     next: u64,
     /// Fragments that are there.

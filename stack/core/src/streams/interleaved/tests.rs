@@ -226,7 +226,7 @@ fn fsns_wrap_around() {
     let interleaved = host.inbound.interleaved_mut();
     let key = *interleaved.open.keys().next().unwrap();
     let open = interleaved.open.get_mut(&key).unwrap();
-    // As if so many fragments had come.
+    // As if this many fragments had come.
     (open.next, open.count) = (u64::from(u32::MAX) - 1, u64::from(u32::MAX) - 1);
     for (n, fsn, letters, text) in [(1, u32::MAX - 1, "", "b"), (3, 0, "", "d"), (4, 1, "E", "e")] {
         host.take(chunk(n, 0, 0, fsn, letters, text)).unwrap();

@@ -119,7 +119,7 @@ impl SendQueue {
         Some((message.failure(true), end))
     }
 
-    /// So many bytes of a stream are given up. Their chunks are done with when the peer has passed over them.
+    /// This many bytes of a stream are given up. Their chunks are done with when the peer has passed over them.
     pub(crate) fn on_abandoned(&mut self, stream: StreamId, bytes: usize) {
         let held = &mut self.table.get_mut(stream).held;
         *held = held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));

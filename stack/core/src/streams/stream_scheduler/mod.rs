@@ -140,7 +140,7 @@ impl Turns {
         self.one_line
     }
 
-    /// The first message of the first line, or its next chunk, of so many bytes, begins to leave; the line waits no more.
+    /// The first message of the first line, or its next chunk, of this many bytes, begins to leave; the line waits no more.
     #[inline]
     pub(super) fn begin(&mut self, value: u16, bytes: usize) {
         let Some((line, place)) = self.order.first() else { return };

@@ -115,7 +115,7 @@ fn chatter(pair: &mut Pair, a: AssociationId, rounds: usize) {
     }
 }
 
-/// So many rounds of chatter arrive whole on a way that lets no ECT packet through after the first `before` of them, and ECN
+/// This many rounds of chatter arrive whole on a way that lets no ECT packet through after the first `before` of them, and ECN
 /// is given up after fewer timeouts than `most`.
 fn is_given_up_where_ect_vanishes(before: usize, rounds: usize, most: u64) {
     let (mut pair, a, z) = Pair::connected(&config(), 1);

@@ -12,7 +12,7 @@ const STREAMS: u16 = 4;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many messages on a stream, of which some are unordered.
+    /// This many messages on a stream, of which some are unordered.
     Send(Side, u16, u8),
     Reset(Side, ResetDirection, Vec<u16>),
     ResetAssociation(Side),
