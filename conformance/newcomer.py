@@ -104,8 +104,7 @@ class Newcomer:
     def named(self):
         """what pages name besides: iperf3, pkg-config, ..., and cargo-deb"""
         self.inside(f"apt-get -qq update; apt-get -qq install -y --no-install-recommends {NAMED} >/dev/null", network=True, folder=HOME)
-        # As the pages say, but for `--debug`, which takes half of the time.
-        self.inside("cargo install --locked --debug --quiet cargo-deb", network=True, folder=HOME)
+        self.inside("cargo install --locked --quiet cargo-deb", network=True, folder=HOME)
 
     def pages(self):
         """README, each block: the package is built, installed and used"""
