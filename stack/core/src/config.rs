@@ -162,8 +162,18 @@ pub struct AssociationConfig {
     /// at least 4 096 (RFC 9260 §3.3.2 asks for no less than 1500).
     pub receive_buffer: u32,
     /// The largest message accepted for sending and for reassembly, in bytes. Default 16 MiB.
-    /// A longer incoming message aborts the association (out of resource).
+    /// A longer incoming message aborts the association (out of resource); of one that is handed over in
+    /// parts only what was not read counts.
     pub max_message_size: usize,
+    /// From this many bytes on the beginning of a message may be read before its end has arrived (partial delivery, RFC 9260
+    /// §6.9; SCTP_PARTIAL_DELIVERY_POINT, RFC 6458 §8.1.21): [`ReceivedMessage::part`](crate::ReceivedMessage::part) says
+    /// which part it is. What is complete before any of it was read stays whole. From 1 to `receive_buffer`.
+    ///
+    /// With it messages of any length pass through the receive buffer, which one whole message may exceed. In
+    /// return the reader has to put them together, and has half a message where the peer or the association gives up;
+    /// with DATA chunks nothing else of the association is handed over until the message has ended. Default `None`:
+    /// messages are handed over whole.
+    pub partial_delivery_point: Option<usize>,
     /// Bytes of the largest IP packet sent on a path, IP header included. Default 1500.
     pub mtu: usize,
     /// How it is found out which packets each path takes; `mtu` is what is likely. Default: by ICMP.
@@ -264,6 +274,7 @@ impl Default for AssociationConfig {
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
             max_message_size: 16 << 20,
+            partial_delivery_point: None,
             mtu: 1500,
             mtu_discovery: MtuDiscovery::default(),
             encapsulation: None,
@@ -310,6 +321,9 @@ impl AssociationConfig {
         check("send_buffer", self.send_buffer, 1, usize::MAX)?;
         //= RFC 9260 3.3.2-8 3.3.3-8
         check("receive_buffer", self.receive_buffer as usize, 4096, u32::MAX as usize)?;
+        if let Some(point) = self.partial_delivery_point {
+            check("partial_delivery_point", point, 1, self.receive_buffer as usize)?;
+        }
         check("max_message_size", self.max_message_size, 1, usize::MAX)?;
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.

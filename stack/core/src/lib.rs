@@ -49,7 +49,7 @@ pub use error::{
     AddressError, AssociationError, ConnectError, KeyError, ReconfigurationError, SendError,
 };
 pub use event::{
-    AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message,
+    AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message, MessagePart,
     ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
     SpuriousCause, TraceEvent, WindowCause,
 };

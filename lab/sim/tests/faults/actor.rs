@@ -8,7 +8,8 @@ use std::time::Duration;
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
     AssociationError, AssociationId, AuthenticationEvent, CloseReason, ConnectError, Endpoint,
-    Event, Extensions, Message, Reliability, SendError, SendFailure, SendOptions, Time, TraceEvent,
+    Event, Extensions, Message, MessagePart, ReceivedMessage, Reliability, SendError, SendFailure,
+    SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
@@ -58,6 +59,8 @@ struct Local {
     shut_down: bool,
     /// When the next read is due that a timer was set for.
     read_at: Option<Time>,
+    /// Messages of which parts were read, by stream and, with DATA chunks, one of them.
+    parts: BTreeMap<u16, ReceivedMessage>,
 }
 
 pub(crate) struct Actor {
@@ -148,6 +151,7 @@ impl Actor {
             blocked: false,
             shut_down: false,
             read_at: None,
+            parts: BTreeMap::new(),
         };
         self.locals.insert(id, local);
         if self.current.is_none_or(|id| self.locals[&id].closed) {
@@ -302,6 +306,7 @@ impl Actor {
         };
         for _ in 0..count {
             let Some(received) = cx.recv(id) else { return };
+            let Some(received) = self.put_together(cx, id, received) else { continue };
             if let Some(end) = self.locals.get(&id).map(|local| local.end)
                 && !received.unordered
             {
@@ -322,6 +327,58 @@ impl Actor {
             local.read_at = Some(now + pause);
             cx.set_simulation_timer(now + pause, READ);
         }
+    }
+
+    /// A message that is whole, from what was read of it. What is aborted was not sent to its end, or the end has come.
+    fn put_together(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: AssociationId,
+        received: ReceivedMessage,
+    ) -> Option<ReceivedMessage> {
+        if received.part == MessagePart::Whole {
+            return Some(received);
+        }
+        let interleaved = cx.endpoint().info(id).is_some_and(|info| info.extensions.interleaving);
+        let local = self.locals.get_mut(&id)?;
+        let stream = received.stream.0;
+        let wrong = match (received.part, local.parts.get(&stream)) {
+            (MessagePart::First, open) => {
+                open.is_some() || !(interleaved || local.parts.is_empty())
+            }
+            (_, Some(open)) => open.tsn != received.tsn || open.ssn != received.ssn,
+            (_, None) => true,
+        };
+        let mut ledger = self.ledger.borrow_mut();
+        let end = &mut ledger.ends[local.end];
+        end.parts += 1;
+        end.received_bytes += received.payload.len() as u64;
+        let mut open = local.parts.remove(&stream);
+        let whole = match received.part {
+            MessagePart::Aborted => {
+                ledger.seen.insert("aborted after a part was read");
+                None
+            }
+            MessagePart::Last => {
+                ledger.seen.insert("read in parts");
+                let open = open.take()?;
+                // It is counted as a whole message.
+                let payload = [open.payload, received.payload.clone()].concat();
+                ledger.ends[local.end].received_bytes -= payload.len() as u64;
+                Some(ReceivedMessage { payload: payload.into(), ..received.clone() })
+            }
+            _ => {
+                let before = open.take().map(|open| open.payload).unwrap_or_default();
+                let payload = [before, received.payload.clone()].concat().into();
+                local.parts.insert(stream, ReceivedMessage { payload, ..received.clone() });
+                None
+            }
+        };
+        if wrong {
+            let text = format!("{:?} of stream {stream} out of its place", received.part);
+            ledger.violate(Kind::Mixed, text);
+        }
+        whole
     }
 
     /// Reads from the associations whose time has come.

@@ -98,6 +98,8 @@ pub(crate) struct End {
     sources: Vec<usize>,
     pub(crate) received: u64,
     pub(crate) received_bytes: u64,
+    /// Parts of messages that were read.
+    pub(crate) parts: u64,
     pub(crate) epochs: Epochs,
     /// Changes of its addresses that are not answered.
     pub(crate) asked: Vec<(AddressChange, IpAddr)>,
@@ -187,6 +189,7 @@ impl Ledger {
             sources: Vec::new(),
             received: 0,
             received_bytes: 0,
+            parts: 0,
             epochs: Epochs::default(),
             asked: Vec::new(),
         });

@@ -85,7 +85,7 @@ pub(crate) fn check_path(
 pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &AssociationStats) {
     let seen = &ledger.ends[end];
     let (messages, bytes) = seen.sent(ledger);
-    let name = seen.name.clone();
+    let (name, parts) = (seen.name.clone(), seen.parts);
     let expected = [messages, bytes, seen.received, seen.received_bytes];
     let counted = [
         stats.messages_sent,
@@ -98,7 +98,7 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
         ledger.violate(Kind::Counters, text);
     }
     // RFC 9260 §6.2: at most one SACK for each packet with DATA, and window updates: no more of
-    // them than messages were read.
+    // them than messages and parts of messages were read.
     let chunks =
         stats.data_chunks_received + stats.duplicate_chunks_received + stats.data_chunks_dropped;
     // RFC 3758 §3.6: for the purposes of sending a SACK a FORWARD TSN is like DATA.
@@ -107,7 +107,7 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     let requests = stats.reconfigurations_received
         + stats.reconfigurations_seen_again
         + stats.reconfigurations_refused;
-    if stats.sacks_sent > chunks + stats.messages_received + requests {
+    if stats.sacks_sent > chunks + stats.messages_received + parts + requests {
         let text = format!("{name}: {} SACKs for {chunks} chunks", stats.sacks_sent);
         ledger.violate(Kind::Chatter, text);
     }

@@ -67,12 +67,13 @@ fn describe(scenario: &Scenario) -> String {
         let _ = writeln!(text, "  profile {} with {:?}", plan.profile, plan.overrides);
         let _ = writeln!(
             text,
-            "  streams {}/{}, buffers {}/{}, message <= {}, mtu {}, no_delay {}, \
+            "  streams {}/{}, buffers {}/{}, parts {:?}, message <= {}, mtu {}, no_delay {}, \
              fragmentation {}, bundling {}, encapsulation {:?}",
             config.outbound_streams,
             config.inbound_streams,
             config.send_buffer,
             config.receive_buffer,
+            config.partial_delivery_point,
             config.max_message_size,
             config.mtu,
             config.no_delay,

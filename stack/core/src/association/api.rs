@@ -138,7 +138,9 @@ impl Association {
         }
         let asked = self.phase.closing().map_or(self.origin.path, |closing| closing.path);
         self.phase.repeat_before(now + self.paths[asked].rto());
-        self.receiver.reconfigure(now, &config.profile.sack);
+        let was_idle = self.receiver.ready() == 0;
+        self.receiver.reconfigure(now, &config);
+        self.tell_if_readable(was_idle);
         self.sender.configure(&config);
         self.config = config;
         let guard = now + self.guard();

@@ -4,7 +4,7 @@ use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 
 use super::input::Incoming;
 use super::{Association, Control};
-use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::event::{CloseReason, Event, MessagePart, ReceivedMessage};
 use crate::receive::{Forwarded, Taken};
 use crate::streams::chunk::InboundError;
 use crate::time::Time;
@@ -160,11 +160,26 @@ impl Association {
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
         let message = self.receiver.read(self.paths.amdcs());
         if let Some(message) = &message {
-            self.journal.stats.messages_received += 1;
+            let counts = message.part.ends() && message.part != MessagePart::Aborted;
+            self.journal.stats.messages_received += u64::from(counts);
             self.journal.stats.user_bytes_received += message.payload.len() as u64;
             self.tell_what_was_read();
         }
         message
+    }
+
+    /// The association ends or begins again: nothing more comes of messages that are handed over in parts.
+    pub(super) fn end_partial_delivery(&mut self) {
+        let was_idle = self.receiver.ready() == 0;
+        self.receiver.end_partial_delivery();
+        self.tell_if_readable(was_idle);
+    }
+
+    /// Something can be read, after everything was.
+    pub(super) fn tell_if_readable(&mut self, was_idle: bool) {
+        if was_idle && self.receiver.ready() > 0 {
+            self.journal.event(Event::Readable);
+        }
     }
 
     /// A SACK must leave now.

@@ -190,6 +190,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.end_partial_delivery();
         self.end_reconfiguration();
         self.end_changes();
         self.phase = Phase::Closed;

@@ -35,6 +35,7 @@ impl Association {
         let shutdown = matches!(self.state(), State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
         self.stop_timers();
+        self.end_partial_delivery();
         self.end_reconfiguration();
         self.end_changes();
         self.fail_unsent_messages();

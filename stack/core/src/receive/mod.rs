@@ -22,7 +22,7 @@ use crate::ack::timestamps::TimestampEcho;
 use crate::config::AssociationConfig;
 use crate::handshake::Extensions;
 use crate::ids::PathId;
-use crate::profile::{NrSackMode, SackParameters};
+use crate::profile::NrSackMode;
 use crate::streams::inbound::Inbound;
 use crate::time::Time;
 pub(crate) use data::Taken;
@@ -94,6 +94,7 @@ impl Receiver {
         extensions: Extensions,
         config: &AssociationConfig,
     ) {
+        self.inbound.end_partial_delivery();
         let mut reading = std::mem::take(&mut self.reading);
         reading.retain(std::iter::from_fn(|| self.inbound.pop()));
         *self = Receiver::of(Some(initial_tsn), streams, extensions, reading, config);
@@ -124,6 +125,7 @@ impl Receiver {
         if nr_sack == NrSackMode::Delivered {
             inbound.track_delivered();
         }
+        inbound.set_partial_delivery_point(config.partial_delivery_point);
         Receiver {
             initial_tsn,
             inbound,
@@ -165,7 +167,7 @@ impl Receiver {
         self.received.has_gaps()
     }
 
-    /// Messages that can be read, but for those from before a restart.
+    /// Messages and parts of messages that can be read, but for those from before a restart.
     pub(crate) fn ready(&self) -> usize {
         self.inbound.ready()
     }
@@ -217,9 +219,10 @@ impl Receiver {
         self.delayed.request();
     }
 
-    /// SACKs are delayed in another way from now on.
-    pub(crate) fn reconfigure(&mut self, now: Time, parameters: &SackParameters) {
-        self.delayed.reconfigure(now, parameters);
+    /// SACKs are delayed in another way from now on, and messages handed over in parts from another point on.
+    pub(crate) fn reconfigure(&mut self, now: Time, config: &AssociationConfig) {
+        self.delayed.reconfigure(now, &config.profile.sack);
+        self.inbound.set_partial_delivery_point(config.partial_delivery_point);
     }
 
     /// Where SACKs go.

@@ -16,11 +16,13 @@ pub(super) struct Reading {
     past: usize,
     /// How much of the peer's data the application takes.
     taken: Throughput,
+    /// Messages of which the end was handed over.
+    ended: u64,
 }
 
 impl Default for Reading {
     fn default() -> Reading {
-        Reading { retained: VecDeque::new(), past: 0, taken: Throughput::NONE }
+        Reading { retained: VecDeque::new(), past: 0, taken: Throughput::NONE, ended: 0 }
     }
 }
 
@@ -35,7 +37,7 @@ impl Reading {
 
     /// The same, with nothing left to read.
     pub(super) fn without_messages(&self) -> Reading {
-        Reading { taken: self.taken, ..Reading::default() }
+        Reading { taken: self.taken, ended: self.ended, ..Reading::default() }
     }
 
     /// Bytes of messages from before a restart of the peer that the application has not read.
@@ -67,9 +69,20 @@ impl Reading {
 }
 
 impl Receiver {
-    /// Messages that can be read.
+    /// Messages and parts of messages that can be read.
     pub(crate) fn readable(&self) -> usize {
         self.reading.retained.len() + self.ready()
+    }
+
+    /// Messages of which the end was handed over, and those of which it waits for that.
+    pub(crate) fn ends(&self) -> (u64, u64) {
+        let waiting = self.reading.retained.len() + self.inbound.ends();
+        (self.reading.ended, self.reading.ended + waiting as u64)
+    }
+
+    /// Nothing more comes of messages that are handed over in parts.
+    pub(crate) fn end_partial_delivery(&mut self) {
+        self.inbound.end_partial_delivery();
     }
 
     //= RFC 9260 6.2-11 6.2-22
@@ -79,7 +92,8 @@ impl Receiver {
     #[inline]
     pub(crate) fn read(&mut self, pmdcs: usize) -> Option<ReceivedMessage> {
         let message = self.reading.take_retained().or_else(|| self.inbound.pop());
-        if message.is_some() {
+        if let Some(message) = &message {
+            self.reading.ended += u64::from(message.part.ends());
             self.bound_window();
             if self.is_update_due(pmdcs) {
                 self.delayed.request();

@@ -9,7 +9,7 @@ use super::ring::EntryId;
 use super::stream_set::StreamSet;
 use super::table::StreamTable;
 use super::{PIECE, charge};
-use crate::event::ReceivedMessage;
+use crate::event::{MessagePart, ReceivedMessage};
 
 /// Larger lists are given back when they run empty.
 const KEEP: usize = 16;
@@ -224,6 +224,15 @@ impl Delivery {
             state.next = message.ssn.wrapping_add(1);
         }
         self.queue(message);
+    }
+
+    /// The end of a message that was handed over in parts comes before all that waited for it.
+    pub(super) fn end_parts(&mut self, last: ReceivedMessage) {
+        if !last.unordered && last.part == MessagePart::Last {
+            self.streams.get_mut(last.stream).next = last.ssn.wrapping_add(1);
+        }
+        self.charge += charge(last.payload.len());
+        self.ready.push_front(last);
     }
 
     /// Queues a message for the application, whatever its SSN.

@@ -1,5 +1,6 @@
 //! From DATA chunks to messages for the application.
 
+mod parts;
 mod reset;
 
 use tresse_wire::{SkippedMessages, SkippedStream, StreamId, Tsn};
@@ -12,7 +13,7 @@ use super::delivery::{Delivery, Turn};
 use super::interleaved::Interleaved;
 use super::reassembly::{Completed, Reassembly};
 use super::ring::Stored;
-use crate::event::ReceivedMessage;
+use crate::event::{MessagePart, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -24,6 +25,8 @@ pub(crate) struct Inbound {
     delivery: Delivery,
     /// While it is not known whether streams begin again (RFC 6525).
     barrier: Option<Box<Barrier>>,
+    /// Complete messages beyond the first missing chunk whose turn it is, but for a message that is handed over in parts.
+    blocked: Vec<Stored>,
     /// Instead of these, if I-DATA chunks were agreed on.
     interleaved: Option<Box<Interleaved>>,
 }
@@ -36,6 +39,7 @@ impl Inbound {
             reassembly: Reassembly::new(max_message_size, first_seq),
             delivery: Delivery::new(),
             barrier: None,
+            blocked: Vec::new(),
             interleaved: None,
         }
     }
@@ -120,8 +124,9 @@ impl Inbound {
         skipped: impl Iterator<Item = SkippedStream>,
     ) -> (usize, Result<(), InboundError>) {
         let before = self.reassembly.passed_over();
-        self.reassembly.pass_over(seq);
-        let result = self.advance(now);
+        let aborted = self.reassembly.pass_over(seq);
+        let result = aborted.map_or(Ok(()), |aborted| self.end_parts(aborted));
+        let result = result.and_then(|()| self.advance(now));
         let dropped = self.reassembly.passed_over() - before;
         if result.is_ok() {
             let streams = self.streams;
@@ -180,15 +185,20 @@ impl Inbound {
         }
     }
 
-    /// The next message for the application.
+    /// The next message for the application, or part of one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<ReceivedMessage> {
-        self.delivery.pop()
+        if self.reassembly.is_begun() {
+            return self.take_part();
+        }
+        self.delivery.pop().or_else(|| self.take_part())
     }
 
-    /// Messages waiting for the application.
+    /// Messages and parts of messages waiting for the application.
+    #[inline]
     pub(crate) fn ready(&self) -> usize {
-        self.delivery.ready()
+        let whole = if self.reassembly.is_begun() { 0 } else { self.delivery.ready() };
+        whole + self.parts()
     }
 
     /// Bytes held: fragments, messages waiting for their turn and messages waiting for the
@@ -206,7 +216,8 @@ impl Inbound {
     pub(crate) fn memory(&self) -> usize {
         let barrier = self.barrier.as_ref().map_or(0, |barrier| barrier.memory());
         let interleaved = self.interleaved.as_ref().map_or(0, |i| i.memory());
-        self.reassembly.memory() + self.delivery.memory() + barrier + interleaved
+        let blocked = self.blocked.capacity() * size_of::<Stored>();
+        self.reassembly.memory() + self.delivery.memory() + barrier + interleaved + blocked
     }
 
     /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
@@ -215,12 +226,12 @@ impl Inbound {
     ///
     /// RFC 9260 §6.9: a receiver that runs out of buffer space in the middle of a message should
     /// deliver it partially, or it would wait forever for a message larger than the buffer.
-    /// Messages are delivered whole here; instead, such a message may exceed the buffer, up to
+    /// Where messages are handed over whole such a one may exceed the buffer instead, up to
     /// `max_message_size`.
     #[inline]
     pub(crate) fn occupied(&self, buffer: usize) -> usize {
         let buffered = self.buffered();
-        if self.delivery.ready() > 0 {
+        if self.ready() > 0 {
             return buffered;
         }
         let assembly = match &self.interleaved {
@@ -240,7 +251,7 @@ impl Inbound {
         let (dropped, incomplete) = self.reassembly.ring().discard(seq);
         if let Some(head) = incomplete {
             let kept = self.barrier.as_mut().is_some_and(|barrier| barrier.forget(head.tsn));
-            if !kept && !head.unordered {
+            if !(kept || self.unblock(head.tsn) || head.unordered) {
                 self.delivery.unhold(head.stream, head.ssn);
             }
         }
@@ -265,6 +276,9 @@ impl Inbound {
     /// A message is complete, and all chunks before it are there.
     #[inline]
     fn route(&mut self, message: ReceivedMessage) -> Result<(), InboundError> {
+        if message.part == MessagePart::Last {
+            return self.end_parts(message);
+        }
         let (stream, ssn, tsn) = (message.stream, message.ssn, message.tsn);
         if let Some(barrier) = self.barrier.as_mut().filter(|b| b.holds(stream, tsn)) {
             let unordered = message.unordered;
@@ -303,6 +317,10 @@ impl Inbound {
         // RFC 9260 §6.6: unordered messages bypass the ordering mechanism.
         if !unordered && self.delivery.turn(stream, ssn, beyond_edge)? == Turn::Later {
             return self.delivery.hold(stream, ssn, entry);
+        }
+        if self.reassembly.is_begun() {
+            self.blocked.push(stored);
+            return Ok(());
         }
         let message = self.reassembly.take(entry);
         self.pass(message);

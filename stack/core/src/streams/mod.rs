@@ -40,6 +40,14 @@ fn detach(payload: Bytes, packet_len: usize) -> Bytes {
     if payload.len() * 2 < packet_len { Bytes::copy_from_slice(&payload) } else { payload }
 }
 
+/// User data that was put together, without much unused memory behind it.
+fn trimmed(mut buffer: Vec<u8>) -> Bytes {
+    if buffer.capacity() - buffer.len() > buffer.len() / 4 {
+        buffer.shrink_to_fit();
+    }
+    buffer.into()
+}
+
 /// What `len` bytes of user data in one piece count as held.
 pub(crate) fn charge(len: usize) -> usize {
     len.max(MIN_CHARGE)

@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use super::chunk::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
-use super::{charge, detach};
-use crate::event::ReceivedMessage;
+use super::{charge, detach, trimmed};
+use crate::event::{MessagePart, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -36,13 +36,20 @@ pub(super) struct Reassembly {
     torn: bool,
     /// Chunks dropped because a part of their message was passed over, ever.
     passed_over: usize,
+    /// From this many bytes on, 1 at least, the assembly may be handed over in parts.
+    point: usize,
 }
 
 /// The message of which all fragments before the edge have arrived, but not the last one.
 #[derive(Debug)]
 struct Assembly {
     head: Head,
+    /// What was not handed over of it.
     buffer: Vec<u8>,
+    /// A part of it was handed over.
+    begun: bool,
+    /// When the last of it came.
+    at: Time,
 }
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
@@ -59,7 +66,51 @@ impl Reassembly {
             packet_len: 1500,
             torn: false,
             passed_over: 0,
+            point: usize::MAX,
         }
+    }
+
+    /// From this many bytes on a message may be handed over in parts.
+    pub(super) fn set_point(&mut self, point: usize) {
+        self.point = point.max(1);
+    }
+
+    /// A part of the assembly was handed over, and not its end.
+    #[inline]
+    pub(super) fn is_begun(&self) -> bool {
+        self.assembly.as_ref().is_some_and(|assembly| assembly.begun)
+    }
+
+    /// What the assembly is, if a part of it was handed over.
+    pub(super) fn begun(&self) -> Option<Head> {
+        self.assembly.as_ref().filter(|assembly| assembly.begun).map(|assembly| assembly.head)
+    }
+
+    /// What the assembly is, if it is long enough to hand over a part of it now.
+    #[inline]
+    pub(super) fn part(&self) -> Option<Head> {
+        let assembly = self.assembly.as_ref()?;
+        let least = if assembly.begun { 1 } else { self.point };
+        (assembly.buffer.len() >= least).then_some(assembly.head)
+    }
+
+    //= RFC 9260 6.9-15
+    /// Takes what is there of the assembly.
+    pub(super) fn take_part(&mut self) -> Option<ReceivedMessage> {
+        let assembly = self.assembly.as_mut()?;
+        let part = if assembly.begun { MessagePart::Middle } else { MessagePart::First };
+        assembly.begun = true;
+        let buffer = std::mem::take(&mut assembly.buffer);
+        Some(ReceivedMessage { part, ..assembly.head.message(trimmed(buffer), assembly.at) })
+    }
+
+    /// Nothing more of the assembly comes: what to tell if a part of it was handed over. Chunks of it that come are
+    /// dropped.
+    pub(super) fn abort_part(&mut self) -> Option<ReceivedMessage> {
+        let Assembly { head, begun, at, .. } = self.assembly.take()?;
+        self.torn = true;
+        let part = MessagePart::Aborted;
+        begun.then(|| ReceivedMessage { part, ..head.message(Bytes::new(), at) })
     }
 
     /// What is held counts this many bytes.
@@ -177,7 +228,8 @@ impl Reassembly {
         Ok(None)
     }
 
-    /// Forgets all that is held, also messages stored or left in the ring; the next chunk is `next_seq`.
+    /// Forgets all that is held, also messages stored or left in the ring; the next chunk is `next_seq`. A part that was
+    /// begun has been aborted.
     pub(super) fn jump(&mut self, next_seq: u64) {
         self.assembly = None;
         self.torn = false;
@@ -189,15 +241,14 @@ impl Reassembly {
         self.passed_over
     }
 
-    //= RFC 3758 3.6-9 3.6-10
+    //= RFC 3758 3.6-9 3.6-10 3.6-11
     /// What is missing up to `seq` will not come: moves the edge beyond it. RFC 3758 §3.6: drops "any partially
     /// reassembled message, which is still missing one or more TSNs earlier than or equal to the new cumulative TSN
-    /// point". [`advance`](Self::advance) has the rest.
-    pub(super) fn pass_over(&mut self, seq: u64) {
+    /// point". [`advance`](Self::advance) has the rest. What to tell of it comes back, if a part was handed over.
+    pub(super) fn pass_over(&mut self, seq: u64) -> Option<ReceivedMessage> {
         // Its next fragment is the first chunk that is missing.
-        if self.assembly.take().is_some() {
-            self.passed_over += 1;
-        }
+        self.passed_over += usize::from(self.assembly.is_some());
+        let aborted = self.abort_part();
         while let Some(left) = (seq + 1).checked_sub(self.ring.edge()).filter(|left| *left > 0) {
             match self.ring.front() {
                 Front::Missing => {
@@ -223,6 +274,7 @@ impl Reassembly {
                 }
             }
         }
+        aborted
     }
 
     /// A chunk at the edge, which has just moved beyond it, belongs to a message whose beginning was passed over, and is
@@ -265,24 +317,25 @@ impl Reassembly {
         ending: bool,
         payload: &[u8],
     ) -> Result<Option<ReceivedMessage>, InboundError> {
-        let mut assembly = self
-            .assembly
-            .take()
-            .unwrap_or_else(|| Assembly { head, buffer: Vec::with_capacity(self.hint) });
+        let mut assembly = self.assembly.take().unwrap_or_else(|| self.new_assembly(head));
         if assembly.buffer.len() + payload.len() > self.max_message_size {
             return Err(InboundError::MessageTooLarge);
         }
         assembly.buffer.extend_from_slice(payload);
         if !ending {
+            assembly.at = now;
             self.assembly = Some(assembly);
             return Ok(None);
         }
-        let Assembly { head, mut buffer } = assembly;
+        let Assembly { head, buffer, begun, .. } = assembly;
         self.hint = buffer.len().min(MAX_HINT);
-        if buffer.capacity() - buffer.len() > buffer.len() / 4 {
-            buffer.shrink_to_fit();
-        }
-        Ok(Some(head.message(buffer.into(), now)))
+        let part = if begun { MessagePart::Last } else { MessagePart::Whole };
+        Ok(Some(ReceivedMessage { part, ..head.message(trimmed(buffer), now) }))
+    }
+
+    fn new_assembly(&self, head: Head) -> Assembly {
+        let buffer = Vec::with_capacity(self.hint);
+        Assembly { head, buffer, begun: false, at: Time::ZERO }
     }
 
     /// Proves what neighbours can prove: RFC 9260 §3.3.1 has the TSNs of the fragments of a

@@ -10,7 +10,7 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 use super::chunk::{InChunk, InboundError};
 use super::slots::{DONE, MISSING, Slots};
 use super::{PIECE, charge};
-use crate::event::ReceivedMessage;
+use crate::event::{MessagePart, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -90,7 +90,8 @@ impl Head {
 
     pub(super) fn message(self, payload: Bytes, completed_at: Time) -> ReceivedMessage {
         let Head { tsn, stream, ssn, ppid, unordered } = self;
-        ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at }
+        let part = MessagePart::Whole;
+        ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at, part }
     }
 }
 
@@ -320,7 +321,8 @@ impl Ring {
 
     /// Keeps a complete message that begins before the edge.
     pub(super) fn store(&mut self, message: ReceivedMessage) -> EntryId {
-        let ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at } = message;
+        let ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at, .. } =
+            message;
         let seq = self.edge.saturating_sub(1);
         self.allocate(Entry {
             run_bytes: payload.len(),

@@ -9,6 +9,7 @@ mod interleaving;
 mod nasty;
 mod network;
 mod partial;
+mod parts;
 mod profiles;
 mod traffic;
 mod world;
@@ -197,7 +198,7 @@ impl Scenario {
 
     /// With the extensions that came later, each drawn apart.
     fn extend(self) -> Scenario {
-        self.authenticate().interleave().zero_checksum().ecn().change_addresses()
+        self.authenticate().interleave().zero_checksum().ecn().change_addresses().parts()
     }
 
     /// One without extensions.

@@ -90,8 +90,7 @@ impl Association {
 
     /// Tells of something that concerns what the application reads, once it has read what came before.
     fn tell_after_reading(&mut self, event: Event) {
-        let read = self.journal.stats.messages_received;
-        let at = read + self.readable() as u64;
+        let (read, at) = self.receiver.ends();
         match &mut self.reconfiguration {
             Some(r) if at > read || !r.waiting.is_empty() => r.waiting.push_back((at, event)),
             _ => self.journal.event(event),
@@ -101,8 +100,8 @@ impl Association {
     /// The application has read a message.
     #[inline]
     pub(super) fn tell_what_was_read(&mut self) {
-        let read = self.journal.stats.messages_received;
         let Some(r) = &mut self.reconfiguration else { return };
+        let (read, _) = self.receiver.ends();
         while let Some((_, event)) = r.waiting.pop_front_if(|(at, _)| *at <= read) {
             self.journal.event(event);
         }
@@ -131,9 +130,7 @@ impl Association {
         }
         let was_idle = self.receiver.ready() == 0;
         self.receiver.release();
-        if was_idle && self.receiver.ready() > 0 {
-            self.journal.event(Event::Readable);
-        }
+        self.tell_if_readable(was_idle);
     }
 
     /// Tells what became of a request that changed nothing of what is read.

@@ -113,6 +113,7 @@ impl Inbound {
             interleaved.begin_again(streams, &mut self.delivery);
             return;
         }
+        self.abort_parts_of(streams);
         for entry in self.delivery.begin_again(streams) {
             let message = self.reassembly.take(entry);
             self.delivery.queue(message);

@@ -5,11 +5,12 @@
 //! only say what may still be dropped: a fragment beyond the *edge*, the first chunk that is missing.
 //!
 //! Fragments before the edge are appended to one buffer for each message, as far as they follow each other; others
-//! wait, one by one. Messages are handed over whole. All that are incomplete may hold some times what one message may
+//! wait, one by one. Messages are handed over whole, or in parts (`parts.rs`). All that are incomplete may hold some times what one message may
 //! have; whoever opens more ends the association.
 
 mod barrier;
 mod order;
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -21,12 +22,13 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 use super::chunk::{InChunk, InboundError};
 use super::delivery::Delivery;
 use super::table::StreamTable;
-use super::{BACKLOG, PIECE, detach};
-use crate::event::ReceivedMessage;
+use super::{BACKLOG, PIECE, detach, trimmed};
+use crate::event::{MessagePart, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 use barrier::Barrier;
 use order::Numbers;
+use parts::{Current, Parts};
 
 /// What all messages that are open may hold, in largest messages.
 const MOST_OPEN: usize = 4;
@@ -60,7 +62,7 @@ struct Open {
     /// What its first fragment says.
     tsn: Tsn,
     ppid: Ppid,
-    /// The first fragments, this many.
+    /// The first fragments, this many, but for what was handed over.
     buffer: Vec<u8>,
     next: u64,
     /// Fragments that are there.
@@ -69,6 +71,8 @@ struct Open {
     last: Option<u64>,
     /// User bytes that are there.
     bytes: usize,
+    /// When the last of them came.
+    at: Time,
     /// Since when it is complete.
     completed_at: Option<Time>,
 }
@@ -112,10 +116,24 @@ struct Extra {
     done: Option<RangeSet>,
     /// Chunks dropped because their message was passed over, ever.
     passed_over: usize,
+    /// If messages are handed over in parts.
+    parts: Option<Box<Parts>>,
 }
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
     Err(InboundError::Inconsistent(reason))
+}
+
+fn message(
+    key: Key,
+    (tsn, ppid): (Tsn, Ppid),
+    (payload, part): (Bytes, MessagePart),
+    completed_at: Time,
+) -> ReceivedMessage {
+    let Key { stream, unordered, mid } = key;
+    // RFC 8260 §4.1: "the lower-order 16 bits of the MID are used as the SSN".
+    let (stream, ssn) = (StreamId(stream), Ssn(mid as u16));
+    ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at, part }
 }
 
 fn piece_charge(len: usize) -> usize {
@@ -179,6 +197,7 @@ impl Interleaved {
             + self.pieces.len() * PIECE
             + self.numbers.memory()
             + self.barrier.as_ref().map_or(0, |barrier| barrier.memory())
+            + self.extra.parts.as_ref().map_or(0, |parts| parts.memory())
             + self.extra.done.as_ref().map_or(0, RangeSet::memory)
     }
 
@@ -194,6 +213,7 @@ impl Interleaved {
                 self.beyond_charge -= piece_charge(piece.payload.len());
             }
             self.absorb(key);
+            self.offer_part(key);
         }
         if let Some(done) = &mut self.extra.done {
             done.remove_through(self.edge - 1);
@@ -239,9 +259,11 @@ impl Interleaved {
         }
         let InChunk { seq, tsn, ppid, flags, .. } = chunk;
         // RFC 8260 §2.2.3: "a non-fragmented message is indicated by the fact that both the E and B bits are set."
-        if flags.beginning && flags.ending && self.is_turn(key) && !self.open.contains_key(&key) {
+        let passes = self.is_turn(key) && !self.is_blocked(key);
+        if flags.beginning && flags.ending && passes && !self.open.contains_key(&key) {
             self.note_done(seq);
-            self.hand_over(key, tsn, ppid, chunk.payload, now, out);
+            let part = MessagePart::Whole;
+            self.hand_over(key, tsn, ppid, (chunk.payload, part), now, out);
             self.deliver_held(key, out);
             return Ok(());
         }
@@ -250,6 +272,8 @@ impl Interleaved {
         if self.is_complete(key) && self.is_turn(key) {
             self.deliver(key, out);
             self.deliver_held(key, out);
+        } else {
+            self.offer_part(key);
         }
         Ok(())
     }
@@ -303,6 +327,7 @@ impl Interleaved {
         }
         open.count += 1;
         open.bytes += len;
+        open.at = now;
         self.bytes += len;
         if open.last.is_some_and(|last| open.count == last + 1) {
             open.completed_at = Some(now);
@@ -375,8 +400,12 @@ impl Interleaved {
     }
 
     //= RFC 9260 6-11 6.9-1 6.9-14
-    /// A complete message is handed over.
+    /// A complete message is handed over, or what is left of it, unless another one of its stream has to end before.
     fn deliver(&mut self, key: Key, out: &mut Delivery) {
+        if self.is_blocked(key) {
+            self.wait_for_end(key);
+            return;
+        }
         let Some((open, mut pieces)) = self.remove(key) else { return };
         let Open { tsn, ppid, mut buffer, completed_at, .. } = open;
         let payload = match pieces.pop_if(|_| buffer.is_empty() && open.count == 1) {
@@ -384,13 +413,13 @@ impl Interleaved {
             None => {
                 buffer.reserve_exact(open.bytes - buffer.len());
                 pieces.iter().for_each(|piece| buffer.extend_from_slice(&piece.payload));
-                if buffer.capacity() - buffer.len() > buffer.len() / 4 {
-                    buffer.shrink_to_fit();
-                }
-                buffer.into()
+                trimmed(buffer)
             }
         };
-        self.hand_over(key, tsn, ppid, payload, completed_at.unwrap_or_default(), out);
+        let begun = self.end_parts(key).filter(Current::is_begun);
+        let part = if begun.is_some() { MessagePart::Last } else { MessagePart::Whole };
+        self.hand_over(key, tsn, ppid, (payload, part), completed_at.unwrap_or_default(), out);
+        self.unblock(begun, out);
     }
 
     fn hand_over(
@@ -398,25 +427,16 @@ impl Interleaved {
         key: Key,
         tsn: Tsn,
         ppid: Ppid,
-        payload: Bytes,
+        (payload, part): (Bytes, MessagePart),
         completed_at: Time,
         out: &mut Delivery,
     ) {
-        let Key { stream, unordered, mid } = key;
-        if !unordered {
+        if !key.unordered && part != MessagePart::Aborted {
             self.pass(key);
         }
         let busy = out.ready() >= BACKLOG;
-        out.queue(ReceivedMessage {
-            stream: StreamId(stream),
-            ppid,
-            unordered,
-            payload: if busy { detach(payload, self.packet_len) } else { payload },
-            // RFC 8260 §4.1: "the lower-order 16 bits of the MID are used as the SSN".
-            ssn: Ssn(mid as u16),
-            tsn,
-            completed_at,
-        });
+        let payload = if busy { detach(payload, self.packet_len) } else { payload };
+        out.queue(message(key, (tsn, ppid), (payload, part), completed_at));
     }
 
     /// A chunk will never be dropped.

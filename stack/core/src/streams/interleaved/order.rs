@@ -1,10 +1,13 @@
 //! Which message of a stream is next, and what is passed over (RFC 8260 §2.1, §2.3.1).
 
+use bytes::Bytes;
 use tresse_wire::{Mid, SkippedMessages, StreamId};
 
 use super::super::delivery::Delivery;
 use super::super::stream_set::StreamSet;
+use super::parts::Current;
 use super::{HALF, Interleaved, Key};
+use crate::event::MessagePart;
 
 /// The furthest that unordered messages stay behind the first one that may still come: it follows what comes, so that
 /// MIDs wrap around.
@@ -52,7 +55,11 @@ impl Interleaved {
 
     /// An ordered message is handed over.
     pub(super) fn pass(&mut self, key: Key) {
-        self.numbers.get_mut(StreamId(key.stream)).next = Mid(key.mid).wrapping_add(1);
+        let numbers = self.numbers.get_mut(StreamId(key.stream));
+        // One that waited for the end of another message may have been passed over meanwhile.
+        if ahead(key.mid, numbers.next) < HALF {
+            numbers.next = Mid(key.mid).wrapping_add(1);
+        }
     }
 
     /// Hands over the ordered messages of a stream whose turn it is.
@@ -62,8 +69,8 @@ impl Interleaved {
         }
         loop {
             let next = Key { mid: self.first(key.stream, false).0, ..key };
-            if !self.is_complete(next) {
-                return;
+            if !self.is_complete(next) || self.is_blocked(next) {
+                return self.offer_part(next);
             }
             self.deliver(next, out);
         }
@@ -96,7 +103,7 @@ impl Interleaved {
             if self.is_complete(key) {
                 self.deliver(key, out);
             } else {
-                self.drop_message(key);
+                self.drop_message(key, out);
             }
         }
         let numbers = self.numbers.get_mut(StreamId(stream));
@@ -109,9 +116,15 @@ impl Interleaved {
         self.deliver_held(Key { stream, unordered, mid: 0 }, out);
     }
 
-    fn drop_message(&mut self, key: Key) {
-        if let Some((open, _)) = self.remove(key) {
-            self.extra.passed_over += open.count as usize;
+    //= RFC 3758 3.6-11
+    /// The rest of a message will not come: that is told if a part of it was handed over.
+    pub(super) fn drop_message(&mut self, key: Key, out: &mut Delivery) {
+        let Some((open, _)) = self.remove(key) else { return };
+        self.extra.passed_over += open.count as usize;
+        if let Some(begun) = self.end_parts(key).filter(Current::is_begun) {
+            let nothing = (Bytes::new(), MessagePart::Aborted);
+            self.hand_over(key, open.tsn, open.ppid, nothing, open.at, out);
+            self.unblock(Some(begun), out);
         }
     }
 
@@ -130,11 +143,12 @@ impl Interleaved {
             }
         }
         keys.sort_by_key(|key| (key.stream, ahead(key.mid, self.first(key.stream, key.unordered))));
+        self.abort_parts_of(streams, out);
         for key in keys {
             if self.is_complete(key) {
                 self.deliver(key, out);
             } else {
-                self.drop_message(key);
+                self.drop_message(key, out);
             }
         }
         match streams {
