@@ -167,7 +167,8 @@ impl Association {
     }
 
     /// Waits for the next message of any stream; `None` when the association has ended and all
-    /// messages have been read. [`closed`](Self::closed) then tells how it ended.
+    /// messages have been read. [`closed`](Self::closed) then tells how it ended. Messages come in parts if
+    /// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point) says so.
     pub async fn recv(&self) -> Option<ReceivedMessage> {
         yield_if_long().await;
         wait(&self.inner.signals.readable, || match self.take() {
