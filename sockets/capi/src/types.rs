@@ -191,7 +191,7 @@ pub struct sctp_adaptation_event {
     pub sai_assoc_id: sctp_assoc_t,
 }
 
-/// SCTP_PARTIAL_DELIVERY_EVENT (RFC 6458 §6.1.7): never comes.
+/// SCTP_PARTIAL_DELIVERY_EVENT: the rest of a message that was read in part will not come (RFC 6458 §6.1.7).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sctp_pdapi_event {

@@ -237,7 +237,7 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
         }
         reading.remove()?;
         received.end = header.flags & flag::END != 0;
-        if !received.end {
+        if !received.end && header.flags & flag::LATER == 0 {
             go_on(&mut reading, iov, room, &mut received)?;
         }
         if received.end
@@ -260,8 +260,8 @@ fn scatter(mut bytes: &[u8], buffers: &[iovec]) -> Fallible<()> {
     Ok(())
 }
 
-/// Reads the following frames of a long message, as far as there is room. The engine has all of
-/// them and writes as fast as they are read.
+/// Reads the following frames of a long message, as far as there is room, to what the engine does not have yet. It has
+/// all of them before that, and writes as fast as they are read.
 fn go_on(
     reading: &mut Reading<'_>,
     iov: &[iovec],
@@ -285,6 +285,9 @@ fn go_on(
         }
         reading.remove()?;
         received.end = header.flags & flag::END != 0;
+        if header.flags & flag::LATER != 0 {
+            return Ok(());
+        }
     }
     Ok(())
 }

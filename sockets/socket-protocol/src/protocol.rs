@@ -185,6 +185,8 @@ pub mod flag {
     pub const DEFAULTS: u8 = 16;
     /// How reliable the message is was not given: use the default of the socket (RFC 6458 §8.1.32).
     pub const DEFAULT_RELIABILITY: u8 = 32;
+    /// What follows of the message has not arrived yet, and other frames may come before it; only from the engine.
+    pub const LATER: u8 = 64;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].

@@ -705,7 +705,7 @@ struct sctp_adaptation_event {
 };
 
 /**
- * SCTP_PARTIAL_DELIVERY_EVENT (RFC 6458 §6.1.7): never comes.
+ * SCTP_PARTIAL_DELIVERY_EVENT: the rest of a message that was read in part will not come (RFC 6458 §6.1.7).
  */
 struct sctp_pdapi_event {
     uint16_t pdapi_type;

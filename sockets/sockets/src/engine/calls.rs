@@ -77,6 +77,7 @@ impl Engine {
         let full = !peeled && !parent.has_room();
         parent.associations.remove(&number);
         parent.crowd.remove(&number);
+        parent.serves_no_more(number);
         let port = parent.port;
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
         if peeled {
@@ -107,6 +108,8 @@ impl Engine {
         }
         if peeled {
             self.resume(from);
+            // It may have been the only one that was served.
+            self.pump(from);
         }
         Ok((i64::from(streams), encode_addresses(&[name])))
     }

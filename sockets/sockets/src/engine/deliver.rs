@@ -1,15 +1,11 @@
 //! From the stack to the program: messages, notifications, the end.
 
-use tokio::time::Instant;
-use tresse::{ReceivedMessage, Tsn};
-
 use super::Engine;
 use super::calls::frame_of;
 use super::notification::Notification;
 use super::socket::Ending;
 use super::waiting::Waiting;
-use tresse_socket_protocol::abi::sinfo;
-use tresse_socket_protocol::protocol::{RxHeader, kind};
+use tresse_socket_protocol::protocol::{RxHeader, flag, kind};
 
 /// Frames that wait for a program, beyond which messages do not come back that it has written for
 /// associations whose end it was told.
@@ -24,7 +20,7 @@ impl Engine {
             if !socket.out.is_empty() {
                 return;
             }
-            let Some(number) = socket.line.pop_front() else { break };
+            let Some(number) = socket.next_in_line() else { break };
             self.hand_over(id, number);
         }
         // Everything was read, so the end may be told.
@@ -85,7 +81,9 @@ impl Engine {
         if association.waiting || association.socket != Some(id) {
             return;
         }
-        let held = std::mem::take(&mut association.held);
+        let waits = self.waits_for_end(id, number);
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        let held = if waits { Waiting::default() } else { std::mem::take(&mut association.held) };
         if !held.is_empty() {
             let more = association.readable || !association.last_words.is_empty();
             self.count_crowd(id, number);
@@ -110,38 +108,23 @@ impl Engine {
             return self.line_up(number);
         }
         association.readable = false;
-        let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
+        let ended = association.ended;
+        if ended {
+            self.end_open(id, number);
+        }
+        let waits = self.waits_for_end(id, number);
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        if waits && !association.held.is_empty() {
+            return;
+        }
+        let held = std::mem::take(&mut association.held);
+        let last_words = std::mem::take(&mut association.last_words);
         self.count_crowd(id, number);
+        self.tell_waiting(id, number, held);
         self.tell_waiting(id, number, last_words);
         if ended && self.sockets.get(&id).is_some_and(|socket| socket.many) {
             self.forget(number);
         }
-    }
-
-    fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage, cumulative: Tsn) {
-        let Some(association) = self.associations.get_mut(&number) else { return };
-        association.used = Instant::now();
-        association.known.set(true);
-        self.delivered += 1;
-        association.heard = self.delivered;
-        let (peer, context) = (association.peer, association.context);
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        let header = RxHeader {
-            kind: kind::DATA,
-            flags: socket.options.receive_flags(),
-            stream: received.stream.0,
-            ssn: received.ssn.0,
-            sinfo_flags: if received.unordered { sinfo::UNORDERED } else { 0 },
-            ppid: u32::from_ne_bytes(received.ppid.0.to_be_bytes()),
-            tsn: received.tsn.0,
-            cumulative_tsn: cumulative.0,
-            context,
-            association: number,
-            length: 0,
-            address: Some(socket.for_program(peer)),
-        };
-        socket.delivered = true;
-        socket.queue(header, &received.payload);
     }
 
     /// Writes the frames that wait.
@@ -176,7 +159,7 @@ impl Engine {
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
         let Some(socket) = self.sockets.get(&id) else { return };
         let wanted = socket.options.wants(notification.event());
-        let crowded = self.is_crowded(id, number);
+        let (crowded, waits) = (self.is_crowded(id, number), self.waits_for_end(id, number));
         let Some(association) = self.associations.get_mut(&number) else {
             // It has ended, and its end was told.
             if wanted && socket.out.len() < MAX_BEHIND_END {
@@ -191,7 +174,11 @@ impl Engine {
         if !association.last_words.is_empty() {
             association.last_words.push(number, notification);
             self.count_crowd(id, number);
-        } else if association.waiting || !association.held.is_empty() || !socket.out.is_empty() {
+        } else if association.waiting
+            || !association.held.is_empty()
+            || !socket.out.is_empty()
+            || waits
+        {
             association.held.push(number, notification);
             self.count_crowd(id, number);
             self.line_up(number);
@@ -217,7 +204,7 @@ impl Engine {
         self.line_up(number);
     }
 
-    fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {
+    pub(super) fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {
         let peer = self.associations.get_mut(&number).map(|association| {
             association.known.set(true);
             association.peer
@@ -229,7 +216,7 @@ impl Engine {
             address: peer.map(|peer| socket.for_program(peer)),
             ..RxHeader::default()
         };
-        socket.queue(header, payload);
+        socket.queue(header, payload, flag::END);
     }
 
     /// Tells a listener that an association waits.

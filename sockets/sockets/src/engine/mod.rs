@@ -23,6 +23,7 @@ mod option_names;
 mod option_sizes;
 mod options;
 mod options_get;
+mod parts;
 mod path_options;
 mod peers;
 mod reliability_options;
@@ -83,6 +84,8 @@ struct Association {
     /// There may be messages, as far as what the core has told was heard: what it tells of before a message
     /// comes before that.
     readable: bool,
+    /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
+    open: BTreeMap<u16, u16>,
     /// It stands in its socket's line of those that may have something to read.
     in_line: bool,
     /// The peer sends no more.
@@ -125,6 +128,7 @@ impl Association {
             context: socket.options.context,
             exposure: socket.options.exposure,
             readable: false,
+            open: BTreeMap::new(),
             in_line: false,
             peer_is_done: false,
             finished: false,
@@ -324,6 +328,7 @@ impl Engine {
         if let Some(socket) = association.socket.and_then(|id| self.sockets.get_mut(&id)) {
             socket.associations.remove(&number);
             socket.crowd.remove(&number);
+            socket.serves_no_more(number);
         }
         self.discard(core);
         let _ = self.refresh_port(association.local_port);

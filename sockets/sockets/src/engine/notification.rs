@@ -15,6 +15,7 @@ pub(crate) mod event {
     pub(crate) const SEND_FAILED: u16 = 0x8003;
     pub(crate) const REMOTE_ERROR: u16 = 0x8004;
     pub(crate) const SHUTDOWN: u16 = 0x8005;
+    pub(crate) const PARTIAL_DELIVERY: u16 = 0x8006;
     pub(crate) const ADAPTATION: u16 = 0x8007;
     pub(crate) const AUTHENTICATION: u16 = 0x8008;
     pub(crate) const SENDER_DRY: u16 = 0x8009;
@@ -24,8 +25,6 @@ pub(crate) mod event {
     pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
     pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
     pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
-    /// The bits of those that are told. The other is of partial delivery, which there is none of.
-    pub(crate) const TOLD: u16 = 0b11_1111_1011_1111;
 }
 
 /// `sac_state`.
@@ -55,6 +54,8 @@ pub(crate) enum Notification<'a> {
     RemoteError { cause: u16, value: &'a [u8] },
     /// SCTP_SHUTDOWN_EVENT.
     Shutdown,
+    /// SCTP_PARTIAL_DELIVERY_EVENT with SCTP_PARTIAL_DELIVERY_ABORTED (RFC 6458 §6.1.7).
+    PartialDeliveryAborted { stream: u16, ssn: u16 },
     /// SCTP_ADAPTATION_INDICATION.
     Adaptation(u32),
     /// SCTP_AUTHENTICATION_EVENT.
@@ -99,6 +100,7 @@ impl Notification<'_> {
             Notification::SendFailed(_) => event::SEND_FAILED_EVENT,
             Notification::OldSendFailed(_) => event::SEND_FAILED,
             Notification::RemoteError { .. } => event::REMOTE_ERROR,
+            Notification::PartialDeliveryAborted { .. } => event::PARTIAL_DELIVERY,
             Notification::Adaptation(_) => event::ADAPTATION,
             Notification::Authentication(_) => event::AUTHENTICATION,
             Notification::SenderDry => event::SENDER_DRY,
@@ -187,6 +189,10 @@ impl Notification<'_> {
                 s.u32(*context).u32(0).u32(0).u32(0).u32(association);
                 s.u32(association).bytes(&message.payload);
             }
+            Notification::PartialDeliveryAborted { stream, ssn } => {
+                // In the order of Linux, not in that of the RFC.
+                s.u32(0).u32(association).u32((*stream).into()).u32((*ssn).into());
+            }
             Notification::Adaptation(indication) => {
                 s.u32(*indication).u32(association);
             }
@@ -243,8 +249,10 @@ mod tests {
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
         let f = Notification::Adaptation(7).encode(9);
         assert_eq!((f.len(), Fields(&f).u32(8), Fields(&f).u32(12)), (16, 7, 9));
-        let told = (0x8000..=0x800d).filter(|kind| *kind != 0x8006);
-        assert_eq!(told.map(|kind| 1 << (kind - event::DATA_IO)).sum::<u16>(), event::TOLD);
+        let aborted = Notification::PartialDeliveryAborted { stream: 3, ssn: 4 }.encode(9);
+        let f = Fields(&aborted);
+        assert_eq!((aborted.len(), f.u16(0), f.u32(4), f.u32(8)), (24, 0x8006, 24, 0));
+        assert_eq!((f.u32(12), f.u32(16), f.u32(20)), (9, 3, 4));
         let (direction, outcome) = (ResetDirection::Outgoing, ReconfigurationOutcome::Denied);
         let streams = &[StreamId(7), StreamId(9)];
         let reset = Notification::StreamReset { direction, outcome, streams }.encode(9);

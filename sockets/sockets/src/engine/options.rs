@@ -37,10 +37,10 @@ pub(crate) struct Options {
     pub(super) autoclose: u32,
     /// SCTP_ASCONF_SUPPORTED: addresses of associations to come may change, if chunks are authenticated as well.
     pub(super) asconf: bool,
-    /// SCTP_FRAGMENT_INTERLEAVE. Every message is handed over whole and in one go, which is what
-    /// each level allows.
+    /// SCTP_FRAGMENT_INTERLEAVE, if it was set.
     pub(super) interleave: Option<u32>,
-    /// SCTP_PARTIAL_DELIVERY_POINT: messages up to this many bytes are handed over whole, as all are.
+    /// SCTP_PARTIAL_DELIVERY_POINT: longer messages may be handed over in parts. 0 until it is set: those that are
+    /// larger than the receive buffer.
     pub(super) partial_delivery: u32,
     pub(super) mapped_v4: bool,
     pub(super) v6_only: bool,
@@ -102,6 +102,7 @@ impl Options {
     /// Settings for a new association.
     pub(super) fn association(&self) -> AssociationConfig {
         let mut config = self.config.clone();
+        config.partial_delivery_point = Some(self.partial_delivery_point());
         config.extensions.address_reconfiguration = self.asconf && config.extensions.authentication;
         if self.max_segment > 0 {
             // Headers of IPv4, UDP, SCTP and DATA.
@@ -113,6 +114,19 @@ impl Options {
             }
         }
         config
+    }
+
+    /// The level of SCTP_FRAGMENT_INTERLEAVE. RFC 6458 §8.1.20: "An implementation should default one-to-many style sockets
+    /// to level 1".
+    pub(super) fn level(&self, many: bool) -> u32 {
+        self.interleave.unwrap_or(u32::from(many))
+    }
+
+    /// From this many bytes on messages are handed over in parts.
+    pub(super) fn partial_delivery_point(&self) -> usize {
+        let buffer = self.config.receive_buffer;
+        let point = if self.partial_delivery == 0 { buffer } else { self.partial_delivery };
+        point.min(buffer) as usize
     }
 
     pub(super) fn max_message(&self) -> usize {
@@ -251,6 +265,7 @@ impl Engine {
                     return Err(errno::EINVAL);
                 }
                 options.interleave = Some(level);
+                return self.refresh_parts(id);
             }
             name::PARTIAL_DELIVERY_POINT => {
                 let point = at_least(value, 4)?.u32(0);
@@ -260,6 +275,7 @@ impl Engine {
                     return Err(errno::EINVAL);
                 }
                 options.partial_delivery = point;
+                return self.refresh_parts(id);
             }
             name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
             // RFC 6458 §8.1.27: "This option only supports one-to-one style SCTP sockets"; that it

@@ -121,7 +121,7 @@ impl Engine {
             name::AUTOCLOSE => s.0 = int(o.autoclose),
             name::ADAPTATION_LAYER => s.0 = int(o.config.adaptation.unwrap_or(0)),
             // §8.1.20: by default 1 for one-to-many sockets, 0 for others.
-            name::FRAGMENT_INTERLEAVE => s.0 = int(o.interleave.unwrap_or(u32::from(many))),
+            name::FRAGMENT_INTERLEAVE => s.0 = int(o.level(many)),
             name::PARTIAL_DELIVERY_POINT => s.0 = int(o.partial_delivery),
             name::MAPPED_V4 => s.0 = flag(o.mapped_v4),
             name::RECVRCVINFO => s.0 = flag(o.receive_info),

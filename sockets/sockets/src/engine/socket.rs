@@ -17,7 +17,7 @@ use tresse::{AssociationConfig, Families};
 
 use super::notification::event;
 use super::options::Options;
-use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
+use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader};
 
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
@@ -163,6 +163,8 @@ pub(crate) struct Socket {
     pub(crate) associations: BTreeSet<u32>,
     /// Those that may have something to read, in turn.
     pub(crate) line: VecDeque<u32>,
+    /// The one with a message that is read in parts, if nothing else may be read before its end.
+    pub(crate) serving: Option<u32>,
     /// Those with notifications that wait, and that a peer can cause at will.
     pub(crate) crowd: BTreeSet<u32>,
     /// `connect` was called and has not ended yet: the client's frames stay where they are.
@@ -208,6 +210,7 @@ impl Socket {
             backlog: None,
             associations: BTreeSet::new(),
             line: VecDeque::new(),
+            serving: None,
             crowd: BTreeSet::new(),
             connecting: false,
             out: VecDeque::new(),
@@ -227,14 +230,15 @@ impl Socket {
         }
     }
 
-    /// Queues a message or a notification for the program, in as many frames as it takes.
-    pub(crate) fn queue(&mut self, mut header: RxHeader, payload: &[u8]) {
+    /// Queues a message or a notification for the program, in as many frames as it takes; `last_flag` is that of the last
+    /// one.
+    pub(crate) fn queue(&mut self, mut header: RxHeader, payload: &[u8], last_flag: u8) {
         let pieces = payload.chunks(self.largest_piece());
         let last = pieces.len().saturating_sub(1);
         for (n, piece) in pieces.enumerate() {
             header.length = piece.len() as u32;
             if n == last {
-                header.flags |= flag::END;
+                header.flags |= last_flag;
             }
             self.out.push_back([&header.encode()[..], piece].concat());
         }

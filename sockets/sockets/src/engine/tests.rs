@@ -8,6 +8,7 @@ mod flood;
 mod gone;
 mod long;
 mod options;
+mod parts;
 mod paths;
 mod returned;
 mod unread;
