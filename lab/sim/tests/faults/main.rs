@@ -274,6 +274,8 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::MIXED + 19_021],
     // A wildcard that deletes all other addresses left from the address that was to go.
     &[scenario::NASTY + 1_582, scenario::NASTY + 9_591],
+    // A tail loss probe that found nothing to send was due again at once, for ever, after a round trip of no time.
+    &[scenario::NASTY + 3_451],
 ];
 
 #[test]

@@ -42,6 +42,8 @@ use crate::time::Time;
 
 /// Before the first measurement (RFC 8985 §7.2).
 const INITIAL: Duration = Duration::from_secs(1);
+/// Between one probe and the next at least (RFC 9002 §6.1.2, kGranularity).
+const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// A probe under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -196,8 +198,9 @@ impl TailLossProbe {
             self.note_probe(last, Some(seq));
         }
         self.measured = false;
-        if number + 1 < self.in_a_row {
-            self.wait *= 2;
+        let sent = decisions.probes_new || decisions.probe.is_some();
+        if sent && number + 1 < self.in_a_row {
+            self.wait = (2 * self.wait).max(GRANULARITY);
             self.deadline = Some(facts.now + self.wait);
             self.beside = true;
         }

@@ -122,7 +122,10 @@ fn firewall(draw: &mut Draw, scenario: &mut Scenario, at: Time) {
 
 fn mtu(draw: &mut Draw, scenario: &mut Scenario, at: Time) {
     let link = draw.index(scenario.links.len());
-    let (mtu, reports) = (Some(draw.between(600, 1500) as usize), draw.chance(0.7));
+    let (mtu, reports) = (draw.between(600, 1500) as usize, draw.chance(0.7));
+    // RFC 8200 §5: no link that carries IPv6 takes less, and senders need not get by with less.
+    let six = scenario.hosts.iter().any(|host| host.addresses.iter().any(IpAddr::is_ipv6));
+    let mtu = Some(if six { mtu.max(1280) } else { mtu });
     // Half of them from the beginning.
     let at = if draw.chance(0.5) { Time::ZERO } else { at };
     scenario.features.insert(if reports { "mtu told by icmp" } else { "mtu black hole" });
