@@ -28,6 +28,7 @@ fn send(board: &mut Scoreboard, now: u64) {
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
             context: 0,
+            key: None,
             payload: Bytes::from_static(&[0; 1000]),
         },
     );

@@ -19,6 +19,8 @@ pub struct NewChunk {
     pub flags: DataFlags,
     /// What the application wants back if its message fails.
     pub context: u32,
+    /// Number of the shared key to authenticate it with; `None` for the active one.
+    pub key: Option<u16>,
     /// User data: a slice of the message, not a copy.
     pub payload: Bytes,
 }

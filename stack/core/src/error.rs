@@ -59,6 +59,12 @@ pub enum SendError {
         /// The limit that it exceeds.
         limit: usize,
     },
+    /// [`SendOptions::key`](crate::SendOptions::key) is not there, or was deactivated.
+    #[error("there is no shared key {key} to authenticate with")]
+    NoKey {
+        /// Its number.
+        key: u16,
+    },
 }
 
 /// Why an operation on an association was refused.

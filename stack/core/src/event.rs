@@ -88,16 +88,18 @@ pub struct SendOptions {
     pub unordered: bool,
     /// Ask the peer to acknowledge at once (I bit, RFC 7053). Default `false`.
     pub sack_immediately: bool,
-    /// Not sent any more after so much time since `send`, unless a part of it was sent before: then it
-    /// is reliable like any other (RFC 9260 §11.1.5). Nothing of it is asked of the peer. Default
-    /// `None`, for ever.
+    /// Not sent any more after so much time since `send`, unless a part of it was sent before: then it is reliable like any
+    /// other (RFC 9260 §11.1.5). Nothing of it is asked of the peer. Default `None`, for ever.
     pub lifetime: Option<Duration>,
     /// When it is given up. Default `None`: as [`AssociationConfig::reliability`](crate::AssociationConfig::reliability)
     /// says.
     pub reliability: Option<Reliability>,
-    /// Whatever the application wants back with the failure of this message (RFC 9260 §11.1.5).
-    /// Default 0.
+    /// Whatever the application wants back with the failure of this message (RFC 9260 §11.1.5). Default 0.
     pub context: u32,
+    /// Number of the shared key that its chunks are authenticated with (SCTP_AUTHINFO, RFC 6458 §5.3.8), if the peer wants
+    /// user data authenticated. Messages with different keys do not share packets. Default `None`, and what holds once the key
+    /// is deactivated or deleted: the key that is active when a packet leaves.
+    pub key: Option<u16>,
 }
 
 /// SEND FAILURE (RFC 9260 §11.2.2): a message that was not delivered, or perhaps was not.
@@ -133,11 +135,9 @@ pub enum Event {
     Readable,
     /// After `WouldBlock`: there is room in the send buffer again.
     Writable,
-    /// SEND FAILURE: this message was not acknowledged when the association ended (RFC 9260
-    /// §11.2.2).
+    /// SEND FAILURE: this message was not acknowledged when the association ended (RFC 9260 §11.2.2).
     SendFailed(SendFailure),
-    /// SEND FAILURE: the lifetime of this message ended before any of it was sent (RFC 9260 §11.1.5).
-    /// The association goes on.
+    /// SEND FAILURE: the lifetime of this message ended before any of it was sent (RFC 9260 §11.1.5). The association goes on.
     Expired(SendFailure),
     /// SEND FAILURE: this message was given up, as its [`Reliability`] says, and the peer gets nothing of it any more, or
     /// got all of it. Whether a part had been sent is [`SendFailure::sent`]. The association goes on.

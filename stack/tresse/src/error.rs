@@ -193,6 +193,12 @@ pub enum SendError {
         /// The limit that it exceeds.
         limit: usize,
     },
+    /// [`SendOptions::key`](tresse_core::SendOptions::key) is not there, or was deactivated.
+    #[error("there is no shared key {key} to authenticate with")]
+    NoKey {
+        /// Its number.
+        key: u16,
+    },
 }
 
 impl From<tresse_core::SendError> for SendError {
@@ -206,6 +212,7 @@ impl From<tresse_core::SendError> for SendError {
             }
             tresse_core::SendError::Empty => SendError::Empty,
             tresse_core::SendError::TooLarge { size, limit } => SendError::TooLarge { size, limit },
+            tresse_core::SendError::NoKey { key } => SendError::NoKey { key },
         }
     }
 }

@@ -220,6 +220,7 @@ impl Actor {
                 lifetime: message.lifetime,
                 reliability: Some(message.reliability),
                 context: number,
+                key: None,
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
                 Ok(()) => {

@@ -52,6 +52,7 @@ impl Board {
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
             context: 0,
+            key: None,
             payload: Bytes::from_static(&[0; MESSAGE]),
         };
         self.board.begin_packet();

@@ -50,6 +50,9 @@ impl Association {
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
+        if let Some(key) = options.key.filter(|key| !self.may_name_key(*key)) {
+            return Err(SendError::NoKey { key });
+        }
         if !self.sender.fits(stream, size) && !self.make_room(now, stream, size, &options) {
             self.sender.on_refused();
             return Err(SendError::WouldBlock);

@@ -134,6 +134,14 @@ impl Association {
         self.guarded().is_some_and(|(guard, _)| guard.requires(kind))
     }
 
+    /// Whether a message may name this key: where user data is not authenticated, what it names is of no interest.
+    pub(super) fn may_name_key(&self, number: u16) -> bool {
+        let data = [ChunkType::DATA, ChunkType::I_DATA];
+        self.guarded().is_none_or(|(guard, keys)| {
+            !data.iter().any(|kind| guard.covers(*kind)) || keys.can_sign(number)
+        })
+    }
+
     /// Bytes that an AUTH chunk adds to a packet that begins with this type.
     pub(super) fn authentication_len(&self, kind: ChunkType) -> usize {
         let covering = self.guarded().filter(|(guard, _)| guard.covers(kind));
@@ -143,8 +151,9 @@ impl Association {
     /// Authenticates a packet that leaves, if it has a chunk that the peer wants authenticated.
     #[inline]
     pub(super) fn authenticate(&mut self, packet: &mut Vec<u8>) {
+        let named = self.sender.take_key();
         if let Some((guard, keys)) = self.guarded_mut()
-            && guard.sign(keys, packet)
+            && guard.sign(keys, named, packet)
         {
             self.journal.stats.auth_chunks_sent += 1;
         }

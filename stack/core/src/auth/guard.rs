@@ -117,13 +117,20 @@ impl Guard {
     }
 
     //= RFC 4895 6.2-1 6.2-2 6.2-3 6.2-4
-    /// Authenticates a finished packet, if it has a chunk that is to be; `true` if it does.
+    /// Authenticates a finished packet, if it has a chunk that is to be; `true` if it does. With the key that is `named`, if it
+    /// can be used, or the active one.
     ///
     /// What stands in front of the first such chunk stays there: a COOKIE ECHO or COOKIE ACK is the first chunk of its
     /// packet (RFC 9260 §5.1), unless it is to be authenticated itself.
-    pub(crate) fn sign(&mut self, keys: &SharedKeys, packet: &mut Vec<u8>) -> bool {
+    pub(crate) fn sign(
+        &mut self,
+        keys: &SharedKeys,
+        named: Option<u16>,
+        packet: &mut Vec<u8>,
+    ) -> bool {
         let Some(at) = self.place(packet) else { return false };
-        let (number, algorithm) = (keys.active(), self.algorithm);
+        let named = named.filter(|number| keys.can_sign(*number));
+        let (number, algorithm) = (named.unwrap_or(keys.active()), self.algorithm);
         let Some(keyed) = self.keyed(keys, number, algorithm) else { return false };
         authenticate(packet, at, number, algorithm.identifier(), |bytes| keyed.sign(bytes));
         true

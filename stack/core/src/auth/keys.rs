@@ -116,6 +116,16 @@ impl SharedKeys {
         Some(&self.secrets.get(&number)?.bytes)
     }
 
+    /// The numbers of those that were deactivated.
+    pub(crate) fn deactivated(&self) -> impl Iterator<Item = u16> {
+        self.numbers().filter(|number| !self.can_sign(*number))
+    }
+
+    /// Whether chunks can be authenticated with this key.
+    pub(crate) fn can_sign(&self, number: u16) -> bool {
+        self.secrets.get(&number).is_some_and(|secret| !secret.deactivated)
+    }
+
     /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
         self.secrets.len() * (size_of::<(u16, Secret)>() + 16)

@@ -24,6 +24,8 @@ pub struct AuthenticationInfo {
     pub active_key: u16,
     /// The numbers of all keys, in ascending order.
     pub keys: Vec<u16>,
+    /// Those of them that were deactivated: this end authenticates nothing with them.
+    pub deactivated_keys: Vec<u16>,
 }
 
 impl Endpoint {
@@ -95,6 +97,7 @@ impl Endpoint {
             algorithm: guard.algorithm(),
             active_key: keys.active(),
             keys: keys.numbers().collect(),
+            deactivated_keys: keys.deactivated().collect(),
         })
     }
 

@@ -103,6 +103,7 @@ mod tests {
                 ppid: Ppid(0),
                 flags: DataFlags::UNFRAGMENTED,
                 context: 0,
+                key: None,
                 payload: Bytes::from_static(&[0; 10]),
             };
             let sent = Time::from_nanos(u64::from(i));

@@ -162,7 +162,16 @@ mod tests {
     fn chunk(len: usize) -> NewChunk {
         let (stream, mid, fsn, ppid) = (StreamId(0), Mid(0), Fsn(0), Ppid(0));
         let payload = bytes::Bytes::from(vec![0; len]);
-        NewChunk { stream, mid, fsn, ppid, flags: DataFlags::UNFRAGMENTED, context: 0, payload }
+        NewChunk {
+            stream,
+            mid,
+            fsn,
+            ppid,
+            flags: DataFlags::UNFRAGMENTED,
+            context: 0,
+            key: None,
+            payload,
+        }
     }
 
     /// What is counted, found by looking at every chunk.

@@ -288,7 +288,7 @@ mod tests {
             let payload = Bytes::from(vec![0; SIZE - 16]);
             let (stream, mid, fsn, ppid) = (StreamId(0), Mid(0), Fsn(0), Ppid(0));
             let flags = DataFlags::default();
-            let chunk = NewChunk { stream, mid, fsn, ppid, flags, context: 0, payload };
+            let chunk = NewChunk { stream, mid, fsn, ppid, flags, context: 0, key: None, payload };
             let seq = self.0.record_new(Time::from_millis(ms), PATH, chunk);
             self.0.note_departure(Time::from_millis(ms), PATH, seq, first);
             seq

@@ -94,6 +94,7 @@ fn chunk(len: usize) -> NewChunk {
         ppid: Ppid(0),
         flags: DataFlags::UNFRAGMENTED,
         context: 0,
+        key: None,
         payload: Bytes::from(vec![0; len]),
     }
 }

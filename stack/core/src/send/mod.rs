@@ -104,6 +104,8 @@ pub(crate) struct Sender {
     distribution: Distribution,
     /// Once a message was sent that may be given up.
     partial: Option<Box<Partial>>,
+    /// The shared key that chunks of the last packet name, which is to be authenticated with it.
+    key: Option<u16>,
 }
 
 impl Sender {
@@ -130,6 +132,7 @@ impl Sender {
             extensions: Extensions::NONE,
             distribution: Distribution::new(multipath),
             partial: None,
+            key: None,
         }
     }
 
@@ -145,6 +148,12 @@ impl Sender {
     /// What is lost may leave: one packet of it, whatever cwnd says.
     pub(crate) fn retransmit_now(&mut self, profile: &Profile) {
         self.overrides.retransmit(profile.congestion.one_packet_until_sack);
+    }
+
+    /// The shared key to authenticate the packet with that was just written; `None` for the active one.
+    #[inline]
+    pub(crate) const fn take_key(&mut self) -> Option<u16> {
+        self.key.take()
     }
 
     /// The stream is thin.

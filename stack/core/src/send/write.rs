@@ -65,6 +65,8 @@ struct Carried {
     bytes: usize,
     /// The highest sequence number.
     highest: u64,
+    /// The shared key of all its chunks, if they name one.
+    key: Option<u16>,
     /// It is not to be marked: it probes a window, or begins with chunks that set an association up.
     unmarked: bool,
 }
@@ -72,6 +74,11 @@ struct Carried {
 impl Carried {
     fn is_empty(&self) -> bool {
         self.new + self.retransmitted + self.copies == 0
+    }
+
+    /// Whether a chunk with this key may be among them: a packet has one AUTH chunk (RFC 4895 §5.1).
+    fn takes(&self, key: Option<u16>) -> bool {
+        self.key == key || self.is_empty()
     }
 }
 
@@ -211,7 +218,7 @@ impl Sender {
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = packet.carried.retransmitted == 0;
             let fits = packet.writer.len() + chunk.size() <= max || (first && always_first);
-            if !fits || (closed && !first) {
+            if !fits || !packet.carried.takes(chunk.chunk.key) || (closed && !first) {
                 break;
             }
             if !first && !cx.strategy.rides_along(cx, &views, chunk, packet.path) {
@@ -265,6 +272,7 @@ impl Sender {
         };
         let tsn = Scoreboard::tsn(seq);
         write_chunk(writer, self.board.is_interleaved(), tsn, data, flags);
+        carried.key = data.key;
         carried.bytes += chunk.size();
         carried.highest = carried.highest.max(seq);
         carried.cause = carried.cause.or(cause);
@@ -302,6 +310,7 @@ impl Sender {
             let probe = len > self.peer_window();
             if !allowed
                 || (probe && carried.new > 0)
+                || !carried.takes(self.queue.next_key())
                 || writer.len() + self.board.chunk_len(len) > max
             {
                 break;
@@ -314,6 +323,7 @@ impl Sender {
             }
             let Some(mut chunk) = self.queue.next(max_payload) else { break };
             let (stream, flags) = (chunk.stream, chunk.flags);
+            carried.key = chunk.key;
             let last = self.queue.rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
@@ -403,6 +413,7 @@ impl Sender {
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) {
         let DataPacket { path, writer, carried } = packet;
         writer.finish_without_checksum();
+        self.key = carried.key;
         if carried.is_empty() {
             return;
         }

@@ -60,6 +60,8 @@ pub(crate) struct SendQueue {
     table: StreamTable<OutStream>,
     /// What waits for the end of a reset of streams (RFC 6525), if one is under way.
     parked: Option<Box<Parked>>,
+    /// A message has named its shared key.
+    names_keys: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,6 +94,7 @@ impl SendQueue {
             bytes: 0,
             table: StreamTable::new(),
             parked: None,
+            names_keys: false,
         }
     }
 
@@ -246,16 +249,26 @@ impl SendQueue {
         if payload.is_empty() {
             return;
         }
-        let SendOptions { ppid, unordered, sack_immediately, lifetime, reliability, context } =
-            options;
+        let SendOptions { ppid, unordered, sack_immediately, lifetime, .. } = options;
+        let SendOptions { reliability, context, key, .. } = options;
+        self.names_keys |= key.is_some();
         let (policy, time) = Policy::of(reliability.unwrap_or_default());
         let lifetime = match (lifetime, time) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
         let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
-        let message =
-            Queued { stream, unordered, sack_immediately, ppid, context, policy, until, payload };
+        let message = Queued {
+            stream,
+            unordered,
+            sack_immediately,
+            ppid,
+            context,
+            key,
+            policy,
+            until,
+            payload,
+        };
         if let Some(message) = self.park_message(message) {
             self.enqueue(message);
         }
@@ -317,17 +330,27 @@ impl SendQueue {
 
     /// Payload length of the chunk that [`next`](Self::next) would return.
     pub(crate) fn next_len(&self, max_payload: usize) -> Option<usize> {
-        let (total, taken) = match &self.begun {
-            Some(begun) => (begun.message.payload.len(), begun.taken),
-            None => {
-                let line = self.turns.first()?;
-                match self.goes_on(line) {
-                    Some(begun) => (begun.message.payload.len(), begun.taken),
-                    None => (self.lines.first(line)?.payload.len(), 0),
-                }
-            }
-        };
-        cut(total, taken, max_payload).map(|cut| cut.len)
+        let (message, taken) = self.next_message()?;
+        cut(message.payload.len(), taken, max_payload).map(|cut| cut.len)
+    }
+
+    /// The shared key that it names.
+    #[inline]
+    pub(crate) fn next_key(&self) -> Option<u16> {
+        if self.names_keys { self.next_message()?.0.key } else { None }
+    }
+
+    /// The message that it belongs to, and how many bytes of that have left.
+    #[inline]
+    fn next_message(&self) -> Option<(&Queued, usize)> {
+        if let Some(begun) = &self.begun {
+            return Some((&begun.message, begun.taken));
+        }
+        let line = self.turns.first()?;
+        match self.goes_on(line) {
+            Some(begun) => Some((&begun.message, begun.taken)),
+            None => Some((self.lines.first(line)?, 0)),
+        }
     }
 
     //= RFC 9260 3.3.1-4 3.3.1-6 3.3.1-7 6.5-3 6.5-4 6.5-5 6.5-6 6.9-12
@@ -350,7 +373,7 @@ impl SendQueue {
         };
         self.turns.on_chunk();
         let Begun { message, number, mid, fsn, taken } = begun;
-        let Queued { stream, unordered, sack_immediately, ppid, context, .. } = message;
+        let Queued { stream, unordered, sack_immediately, ppid, context, key, .. } = message;
         let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
         let payload = if ending {
             let mut whole = message.payload;
@@ -374,7 +397,7 @@ impl SendQueue {
             ending,
             ..DataFlags::default()
         };
-        Some(NewChunk { stream, mid, fsn, ppid, flags, context, payload })
+        Some(NewChunk { stream, mid, fsn, ppid, flags, context, key, payload })
     }
 
     //= RFC 3758 4.1-7

@@ -180,7 +180,7 @@ impl Peer {
     /// A packet as the endpoint wants it.
     pub(super) fn signed(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
         let mut bytes = packet(self.script.tag, write);
-        self.guard.sign(&self.keys, &mut bytes);
+        self.guard.sign(&self.keys, None, &mut bytes);
         write_checksum(&mut bytes);
         bytes
     }

@@ -42,6 +42,7 @@ const fn policy(reliability: Reliability) -> SendOptions {
         lifetime: None,
         reliability: Some(reliability),
         context: 9,
+        key: None,
     }
 }
 

@@ -16,6 +16,8 @@ struct Copies {
     end: u64,
     /// As many as fit this many bytes.
     room: usize,
+    /// Those that are authenticated with this key.
+    key: Option<u16>,
     worth: Worth,
 }
 
@@ -33,6 +35,7 @@ impl Sender {
             let copies = Copies {
                 end: self.board.next_seq(),
                 room: cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
+                key: packet.carried.key,
                 worth,
             };
             self.write_copies(cx, packet, &copies);
@@ -48,8 +51,8 @@ impl Sender {
         let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
         let (room, worth) = Recovery::beside_new(cx.profile(), thin, left, new);
         if room > 0 && !self.board.is_empty() {
-            let end = self.board.next_seq();
-            self.write_copies(cx, packet, &Copies { end, room, worth });
+            let (end, key) = (self.board.next_seq(), self.queue.next_key());
+            self.write_copies(cx, packet, &Copies { end, room, key, worth });
         }
     }
 
@@ -67,14 +70,16 @@ impl Sender {
         packet: &mut DataPacket<'_>,
         seq: u64,
     ) {
-        let reserved = self.board.get(seq).map_or(0, Outstanding::size);
+        let probe = self.board.get(seq);
+        let reserved = probe.map_or(0, Outstanding::size);
+        let key = probe.and_then(|chunk| chunk.chunk.key);
         // While thin the probe carries all that fits: the losses need not be asked about.
         let worth = Recovery::beside_probe(cx.profile(), self.is_thin());
         let max = cx.paths[packet.path].mtu.max_packet();
         let left = max.saturating_sub(packet.writer.len());
         if let Some(worth) = worth.filter(|_| left > reserved) {
             let room = left - reserved;
-            self.write_copies(cx, packet, &Copies { end: seq, room, worth });
+            self.write_copies(cx, packet, &Copies { end: seq, room, key, worth });
         }
         self.write_copy(cx, packet, seq, LossCause::PROBE);
         cx.journal.stats.count_probe();
@@ -103,8 +108,10 @@ impl Sender {
         let max = cx.paths[packet.path].mtu.max_packet();
         for seq in seqs.clone() {
             let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable());
-            let Some(size) = chunk.map(Outstanding::size) else { continue };
-            if packet.writer.len() + size <= max || packet.carried.is_empty() {
+            let Some(chunk) = chunk.filter(|chunk| packet.carried.takes(chunk.chunk.key)) else {
+                continue;
+            };
+            if packet.writer.len() + chunk.size() <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(LossCause::ELSEWHERE));
                 self.board.note_elsewhere(seq);
                 self.note_sent_again(seq);
@@ -115,7 +122,7 @@ impl Sender {
 
     /// Writes chunks in flight, oldest first.
     fn write_copies(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, copies: &Copies) {
-        let Copies { end, mut room, worth } = *copies;
+        let Copies { end, mut room, key, worth } = *copies;
         let (now, path) = (cx.now, packet.path);
         let p = &cx.paths[path];
         let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
@@ -124,6 +131,9 @@ impl Sender {
             let Some(chunk) = self.board.get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
             if !chunk.is_repeatable() || chunk.last_sent == now || chunk.path != path {
+                continue;
+            }
+            if chunk.chunk.key != key {
                 continue;
             }
             if worth_from.is_some_and(|age| now.since(chunk.last_sent) <= age) {

@@ -15,6 +15,7 @@ pub(super) struct Queued {
     pub(super) sack_immediately: bool,
     pub(super) ppid: Ppid,
     pub(super) context: u32,
+    pub(super) key: Option<u16>,
     pub(super) policy: Policy,
     /// End of its lifetime.
     pub(super) until: Time,

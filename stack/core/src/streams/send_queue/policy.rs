@@ -114,6 +114,7 @@ impl SendQueue {
             ppid: message.ppid,
             flags: DataFlags { unordered, beginning: false, ending: true, ..DataFlags::default() },
             context: message.context,
+            key: message.key,
             payload: bytes::Bytes::new(),
         };
         Some((message.failure(true), end))

@@ -14,6 +14,7 @@ const ORDERED: SendOptions = SendOptions {
     lifetime: None,
     reliability: None,
     context: 0,
+    key: None,
 };
 const UNORDERED: SendOptions = SendOptions { unordered: true, ..ORDERED };
 

@@ -136,7 +136,7 @@ fn an_echo_may_be_authenticated_where_it_need_not_be() {
             let tsn = client.peer.script.next;
             write_data(w, tsn, 10);
         });
-        guard.sign(&client.peer.keys, &mut bytes);
+        guard.sign(&client.peer.keys, None, &mut bytes);
         write_checksum(&mut bytes);
         let sent = client.peer.script.give_bytes(bytes);
         assert_eq!(sent.is_empty(), !right, "{:?}", types(&sent));

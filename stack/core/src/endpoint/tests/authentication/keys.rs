@@ -1,7 +1,7 @@
 //! Shared keys that come and go (RFC 4895 §6.1, RFC 6458 §8.3).
 
 use super::*;
-use crate::error::KeyError;
+use crate::error::{KeyError, SendError};
 
 fn keyed(secret: &[u8]) -> AssociationConfig {
     with(Authentication {
@@ -53,6 +53,77 @@ fn keys_are_changed_while_data_is_in_flight() {
     let expected: Vec<_> =
         std::iter::once(new(1)).chain((2..12).flat_map(|key| [new(key), free(key - 1)])).collect();
     assert_eq!(told, expected);
+}
+
+/// RFC 6458 §5.3.8. Whatever is lost, and however packets are filled.
+#[test]
+fn messages_name_their_keys() {
+    for name in ["tresse", "rfc9260+thin-bundle-fast-retransmit+thin-bundle-new"] {
+        let profile = profile(name, "").profile;
+        let config = AssociationConfig { profile, ..keyed(b"first") };
+        let (mut pair, a, z) = Pair::connected(&config, 1);
+        pair.drop = Box::new(|sent| sent.number % 5 == 0);
+        for key in 2..5u16 {
+            for (side, id) in [(Side::A, a), (Side::Z, z)] {
+                let now = pair.now;
+                pair.end(side).set_shared_key(now, id, key, &key.to_be_bytes()).unwrap();
+            }
+        }
+        let key_of = |n: u16| Some(n % 5).filter(|key| *key > 0);
+        for n in 0..60 {
+            let options = SendOptions { key: key_of(n), ..SendOptions::default() };
+            let now = pair.now;
+            let size = if n % 7 == 0 { 3000 } else { 50 };
+            pair.end(Side::A)
+                .send(now, a, StreamId(0), vec![n as u8; size].into(), options)
+                .unwrap();
+            if n % 10 == 0 {
+                pair.run(ms(15));
+            }
+        }
+        pair.run(secs(60));
+        let got = pair.recv_all(Side::Z, z);
+        let got: Vec<u8> = got.iter().map(|received| received.payload[0]).collect();
+        assert_eq!(got, (0..60).collect::<Vec<u8>>());
+        let stats = pair.end(Side::Z).stats(z).unwrap();
+        assert_eq!((stats.auth_chunks_forged, stats.auth_unknown_keys), (0, 0));
+        let of_z = pair.events.iter().filter(|(side, ..)| *side == Side::Z);
+        let told = told(of_z.map(|(_, _, event)| event));
+        for key in 1..5 {
+            let is_it = |what: &AuthenticationEvent| matches!(what, AuthenticationEvent::NewKey { key: new, .. } if *new == key);
+            assert!(told.iter().filter(|what| is_it(what)).count() > 1, "{key}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_named_must_be_there() {
+    let (mut pair, a, z) = Pair::connected(&keyed(b"secret"), 1);
+    let options = SendOptions { key: Some(7), ..SendOptions::default() };
+    let send = |pair: &mut Pair| {
+        let now = pair.now;
+        pair.end(Side::A).send(now, a, StreamId(0), vec![1; 10].into(), options)
+    };
+    assert_eq!(send(&mut pair), Err(SendError::NoKey { key: 7 }));
+    let now = pair.now;
+    for (side, id) in [(Side::A, a), (Side::Z, z)] {
+        pair.end(side).set_shared_key(now, id, 7, b"seven").unwrap();
+    }
+    pair.drop = Box::new(|_| true);
+    assert_eq!(send(&mut pair), Ok(()));
+    pair.run(ms(100));
+    // What is sent again once the key is gone has the active one.
+    let now = pair.now;
+    pair.end(Side::A).deactivate_shared_key(now, a, 7).unwrap();
+    assert_eq!(send(&mut pair), Err(SendError::NoKey { key: 7 }));
+    pair.end(Side::Z).delete_shared_key(now, z, 7).unwrap();
+    pair.drop = Box::new(|_| false);
+    pair.run(secs(10));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    // Where user data is not authenticated it is of no interest.
+    let (mut pair, a, _) = Pair::connected(&AssociationConfig::default(), 1);
+    let now = pair.now;
+    assert_eq!(pair.end(Side::A).send(now, a, StreamId(0), vec![1; 10].into(), options), Ok(()));
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn only_who_has_the_key_can_end_it() {
 fn a_reflected_abort_may_be_authenticated() {
     let mut peer = Peer::connected(&asking(&[ChunkType::ABORT]), &[]);
     let mut bytes = packet(script::PEER_TAG, |w| w.abort(true, &[]));
-    peer.guard.sign(&peer.keys, &mut bytes);
+    peer.guard.sign(&peer.keys, None, &mut bytes);
     write_checksum(&mut bytes);
     peer.script.give_bytes(bytes);
     assert!(matches!(peer.script.closed(), Some(CloseReason::PeerAborted { .. })));
