@@ -195,6 +195,10 @@ pub struct AssociationConfig {
     /// `false` rejects messages that do not fit one packet (SCTP_DISABLE_FRAGMENTS,
     /// RFC 6458 §8.1.11). Default `true`.
     pub fragmentation: bool,
+    /// The largest user data of one chunk: messages are cut there at the latest (SCTP_MAXSEG, RFC 6458 §8.1.16). A change holds
+    /// for what is cut from then on. Smaller chunks cost headers; of several in a packet all are lost together. At least
+    /// 64. Default `None`: as much as fits the packets of every path.
+    pub max_segment: Option<usize>,
     /// `false` gives each message its own packet instead of bundling (the lab needs it to count
     /// packets; RFC 9260 §6.10 permits but does not require bundling). Default `true`.
     pub bundling: bool,
@@ -282,6 +286,7 @@ impl Default for AssociationConfig {
             concurrent_transfer: false,
             no_delay: false,
             fragmentation: true,
+            max_segment: None,
             bundling: true,
             init_size: 80,
             adaptation: None,
@@ -325,6 +330,7 @@ impl AssociationConfig {
             check("partial_delivery_point", point, 1, self.receive_buffer as usize)?;
         }
         check("max_message_size", self.max_message_size, 1, usize::MAX)?;
+        check("max_segment", self.max_segment.unwrap_or(usize::MAX), 64, usize::MAX)?;
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
         check("mtu", self.mtu, 512, 65_535)?;

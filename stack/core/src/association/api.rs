@@ -45,7 +45,7 @@ impl Association {
         let limit = if self.config.fragmentation {
             self.config.max_message_size
         } else {
-            self.paths.amdcs() - self.sender.header_len()
+            self.sender.fragmentation_point(&self.paths)
         };
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
@@ -121,7 +121,7 @@ impl Association {
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
             //= RFC 8899 3-20 4.4-1
-            fragmentation_point: self.paths.amdcs() - self.sender.header_len(),
+            fragmentation_point: self.sender.fragmentation_point(&self.paths),
         }
     }
 

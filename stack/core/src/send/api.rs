@@ -34,6 +34,7 @@ impl Sender {
         let streams = &config.profile.streams;
         self.buffer.configure(config.send_buffer, streams.reserve);
         self.queue.set_scheduler(streams.scheduler);
+        self.max_segment = config.max_segment.unwrap_or(usize::MAX);
     }
 
     /// What the stream scheduler shall know of a stream.

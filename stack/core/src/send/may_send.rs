@@ -44,8 +44,18 @@ impl Sender {
 
     //= RFC 9260 6.9-7
     /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
-    pub(super) fn max_payload(&self, paths: &Paths) -> usize {
+    pub(super) fn room_for_payload(&self, paths: &Paths) -> usize {
         paths.amdcs() - self.header_len() - self.timestamp_len()
+    }
+
+    /// The largest user data of a new chunk.
+    pub(super) fn max_payload(&self, paths: &Paths) -> usize {
+        self.room_for_payload(paths).min(self.max_segment)
+    }
+
+    /// The longest message that is not cut, as long as no TIMESTAMP chunk is beside it.
+    pub(crate) fn fragmentation_point(&self, paths: &Paths) -> usize {
+        (paths.amdcs() - self.header_len()).min(self.max_segment)
     }
 
     /// Bytes of a chunk in front of its user data: of I-DATA if it was agreed on or still may be, else of DATA.
@@ -138,6 +148,6 @@ impl Sender {
         if queue.mid_message() {
             return false;
         }
-        queue.bytes() + queue.messages() * self.header_len() < self.max_payload(cx.paths)
+        queue.bytes() + queue.messages() * self.header_len() < self.room_for_payload(cx.paths)
     }
 }

@@ -104,6 +104,8 @@ pub(crate) struct Sender {
     distribution: Distribution,
     /// Once a message was sent that may be given up.
     partial: Option<Box<Partial>>,
+    /// The largest user data of a chunk, if the application has set one.
+    max_segment: usize,
     /// The shared key that chunks of the last packet name, which is to be authenticated with it.
     key: Option<u16>,
 }
@@ -132,6 +134,7 @@ impl Sender {
             extensions: Extensions::NONE,
             distribution: Distribution::new(multipath),
             partial: None,
+            max_segment: config.max_segment.unwrap_or(usize::MAX),
             key: None,
         }
     }

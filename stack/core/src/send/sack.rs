@@ -288,7 +288,7 @@ impl Sender {
 
     /// Notices a closed window (RFC 9260 §6.1 A).
     pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
-        let max_payload = cx.paths.amdcs() - self.header_len();
+        let max_payload = self.fragmentation_point(cx.paths);
         let room = self.peer_window();
         let is_closed = || self.queue.next_len(max_payload).is_some_and(|len| len > room);
         // Where any chunk has room it does not matter which is next.

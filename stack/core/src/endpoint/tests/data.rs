@@ -141,6 +141,26 @@ fn without_fragmentation_long_messages_are_refused() {
     assert_eq!(only(&script.send(FULL)).bytes.len(), 1480);
 }
 
+/// SCTP_MAXSEG, RFC 6458 §8.1.16.
+#[test]
+fn messages_are_cut_where_the_application_wants() {
+    let config = AssociationConfig { max_segment: Some(400), ..standard() };
+    let mut script = Script::connected(&config);
+    let sizes = |sent: &[Sent]| -> Vec<usize> {
+        only(sent).data().iter().map(|chunk| chunk.payload.len()).collect()
+    };
+    assert_eq!(sizes(&script.send(1000)), [400, 400, 200]);
+    let (now, id) = (script.now, script.id);
+    assert_eq!(script.end.info(id).unwrap().fragmentation_point, 400);
+    let whole = AssociationConfig { fragmentation: false, ..config };
+    script.end.reconfigure(now, id, whole.clone()).unwrap();
+    let refused = script.try_send(0, 401, SendOptions::default());
+    assert_eq!(refused, Err(SendError::TooLarge { size: 401, limit: 400 }));
+    script.end.reconfigure(now, id, AssociationConfig { max_segment: None, ..whole }).unwrap();
+    assert_eq!(sizes(&script.send(1000)), [1000]);
+    assert!(AssociationConfig { max_segment: Some(63), ..standard() }.check().is_err());
+}
+
 //= RFC 9260 3.3.1-5 6.2-32
 #[test]
 fn messages_have_a_largest_size_in_both_directions() {

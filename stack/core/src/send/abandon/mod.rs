@@ -322,7 +322,7 @@ impl Sender {
 
     /// Bytes of a FORWARD TSN chunk at most: what fits any packet, a TIMESTAMP beside it.
     fn forward_room(&self, paths: &Paths) -> usize {
-        self.max_payload(paths) + self.header_len()
+        self.room_for_payload(paths) + self.header_len()
     }
 
     /// Moves the Advanced.Peer.Ack.Point; `true` if the peer is to be told of it.
