@@ -228,12 +228,14 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
             add_prinfo(&mut header, Fields(&read(size_of::<sctp_prinfo>())?))?;
             Ok((header, None))
         }
+        SCTP_SENDV_AUTHINFO => {
+            let mut header = Outgoing::plain();
+            client::set_key(&mut header, Fields(&read(size_of::<sctp_authinfo>())?).u16(0));
+            Ok((header, None))
+        }
         SCTP_SENDV_SPA => {
             let bytes = read(size_of::<sctp_sendv_spa>())?;
             let valid = Fields(&bytes).u32(0);
-            if valid & SCTP_SEND_AUTHINFO_VALID != 0 {
-                return Err(libc::EINVAL);
-            }
             let at = offset_of!(sctp_sendv_spa, sendv_sndinfo);
             let named = valid & SCTP_SEND_SNDINFO_VALID != 0;
             let mut header =
@@ -242,9 +244,12 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
                 let pr = offset_of!(sctp_sendv_spa, sendv_prinfo);
                 add_prinfo(&mut header, Fields(&bytes[pr..]))?;
             }
+            if valid & SCTP_SEND_AUTHINFO_VALID != 0 {
+                let auth = offset_of!(sctp_sendv_spa, sendv_authinfo);
+                client::set_key(&mut header, Fields(&bytes[auth..]).u16(0));
+            }
             Ok((header, named.then(|| info.wrapping_byte_add(at + id))))
         }
-        // Each packet is authenticated with the active key, so none can be named.
         _ => Err(libc::EINVAL),
     }
 }

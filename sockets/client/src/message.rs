@@ -175,7 +175,7 @@ fn read_one(
                 None => header.address = Some(SocketAddr::new(ip, 0)),
             }
         }
-        cmsg::AUTHINFO => return Err(libc::EINVAL),
+        cmsg::AUTHINFO => set_key(header, f.u16(0)),
         _ => {}
     }
     Ok(())
@@ -267,6 +267,12 @@ pub fn set_policy(header: &mut TxHeader, policy: u16, value: u32) -> Fallible<()
     Ok(())
 }
 
+/// Says with which shared key a message is authenticated (`struct sctp_authinfo`).
+pub const fn set_key(header: &mut TxHeader, number: u16) {
+    header.flags |= flag::KEY;
+    header.key = number;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,13 +285,15 @@ mod tests {
         info.u16(7).u16(1).u32(0x0102).u32(5).u32(9);
         control.append(cmsg::SNDINFO, &info.0);
         control.append(cmsg::DSTADDRV4, &[192, 0, 2, 1]);
+        control.append(cmsg::AUTHINFO, &300u16.to_ne_bytes());
         let mut control = control.bytes;
         let port = Some("[::]:80".parse().unwrap());
         let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
         let mut more = Vec::new();
         read_control(&control, &mut header, &mut more).unwrap();
         assert_eq!((header.stream, header.sinfo_flags, header.ppid), (7, 1, 0x0102));
-        assert_eq!((header.context, header.association, header.flags), (5, 9, 0));
+        assert_eq!((header.context, header.association, header.flags), (5, 9, flag::KEY));
+        assert_eq!(header.key, 300);
         assert_eq!(header.address, port);
         assert_eq!(more, ["192.0.2.1:80".parse().unwrap()]);
         for len in 1..control.len() {

@@ -141,8 +141,8 @@ fn ask(
     len: usize,
 ) -> Fallible<()> {
     let asked = (header.association, header.address);
-    let plain =
-        more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
+    let special = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) != 0;
+    let plain = more.is_empty() && !special && header.flags & flag::KEY == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     if plain && known {

@@ -187,6 +187,8 @@ pub mod flag {
     pub const DEFAULT_RELIABILITY: u8 = 32;
     /// What follows of the message has not arrived yet, and other frames may come before it; only from the engine.
     pub const LATER: u8 = 64;
+    /// `key` was given; only from a client.
+    pub const KEY: u8 = 128;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].
@@ -206,6 +208,8 @@ pub struct TxHeader {
     pub stream: u16,
     /// `sinfo_flags` or `snd_flags` (RFC 6458 §5.3.2, §5.3.4), with the policy of `pr_policy` (§5.3.7).
     pub sinfo_flags: u16,
+    /// Number of the shared key to authenticate with (RFC 6458 §5.3.8), if the flag says so.
+    pub key: u16,
     /// Payload protocol identifier, as in memory (network byte order by convention).
     pub ppid: u32,
     /// Context given back when sending fails.
@@ -225,7 +229,7 @@ impl TxHeader {
         let mut w = Writer::new(self.kind, self.flags);
         w.put(&self.stream.to_le_bytes());
         w.put(&self.sinfo_flags.to_le_bytes());
-        w.put(&[0; 2]);
+        w.put(&self.key.to_le_bytes());
         for n in [self.ppid, self.context, self.association, self.pr_value] {
             w.put(&n.to_le_bytes());
         }
@@ -243,8 +247,7 @@ impl TxHeader {
         }
         let mut r = Reader(frame.get(..HEADER)?);
         let [kind, flags] = r.u16()?.to_le_bytes();
-        let (stream, sinfo_flags) = (r.u16()?, r.u16()?);
-        r.u16()?;
+        let (stream, sinfo_flags, key) = (r.u16()?, r.u16()?, r.u16()?);
         let [ppid, context, association, pr_value] = [r.u32()?, r.u32()?, r.u32()?, r.u32()?];
         let address = r.address()?;
         let tx = TxHeader {
@@ -252,6 +255,7 @@ impl TxHeader {
             flags,
             stream,
             sinfo_flags,
+            key,
             ppid,
             context,
             association,
@@ -432,6 +436,7 @@ mod tests {
             flags: 3,
             stream: 9,
             sinfo_flags: 0x201,
+            key: 300,
             ppid: 7,
             context: 8,
             association: 5,

@@ -168,6 +168,15 @@ impl Engine {
         })
     }
 
+    /// EINVAL where a message names a key (SCTP_AUTHINFO) that it cannot be authenticated with. As in Linux no key is looked
+    /// for where chunks are not authenticated.
+    pub(super) fn check_named_key(&self, core: tresse::AssociationId, key: u16) -> Fallible<()> {
+        let info = self.raw.act(|endpoint, _| endpoint.authentication(core));
+        let usable = info
+            .is_none_or(|info| info.keys.contains(&key) && !info.deactivated_keys.contains(&key));
+        if usable { Ok(()) } else { Err(errno::EINVAL) }
+    }
+
     /// What was set, or agreed on.
     pub(super) fn auth(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
         let number = Fields(given).u32(0);

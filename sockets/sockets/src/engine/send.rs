@@ -13,7 +13,7 @@ use super::socket::{Ending, Received, Socket};
 use super::{Engine, Fallible, unspecified_is_local};
 use tresse_core::SendError;
 use tresse_socket_protocol::abi::{canonical, errno, sinfo};
-use tresse_socket_protocol::protocol::{HEADER, TxHeader, kind};
+use tresse_socket_protocol::protocol::{HEADER, TxHeader, flag, kind};
 
 /// What became of a frame.
 #[derive(PartialEq, Eq)]
@@ -223,6 +223,9 @@ impl Engine {
                 return Err(errno::EMSGSIZE);
             }
         }
+        if header.flags & flag::KEY != 0 {
+            self.check_named_key(core, header.key)?;
+        }
         // How many the peer grants is not known before.
         Ok((if established && !whole { streams } else { 0 }, number))
     }
@@ -341,6 +344,7 @@ impl Engine {
                 unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
                 sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
                 context: header.context,
+                key: (header.flags & flag::KEY != 0).then_some(header.key),
                 lifetime: None,
                 reliability: Some(reliability(header)),
             };

@@ -257,20 +257,48 @@ CASE(the_peer_does_not_authenticate)
 
 static const struct named {
 	const char *label;
+	enum { CMSG, SENDV, SPA } how;
 	int key, number;
-} named[] = { { "active", 1, 0 }, { "another", 2, 0 }, { "unknown", 3, EINVAL } };
+} named[] = {
+	{ "active", CMSG, 1, 0 },	 { "another", CMSG, 2, 0 },    { "unknown", CMSG, 3, EINVAL },
+	{ "sendv", SENDV, 2, 0 },	 { "sendv_spa", SPA, 2, 0 },   { "sendv_unknown", SENDV, 3, EINVAL },
+	{ "sendv_spa_unknown", SPA, 3, EINVAL },
+};
+
+static ssize_t send_named(int fd, const char *text, const struct named *named)
+{
+	struct sctp_authinfo info = { named->key };
+	struct sctp_sendv_spa spa = { .sendv_flags = SCTP_SEND_AUTHINFO_VALID, .sendv_authinfo = info };
+	struct iovec part = { .iov_base = (void *)text, .iov_len = strlen(text) };
+
+	if (named->how == CMSG)
+		return send_with(fd, text, SCTP_AUTHINFO, &info, sizeof info);
+	if (named->how == SENDV)
+		return sctp_sendv(fd, &part, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_AUTHINFO, 0);
+	return sctp_sendv(fd, &part, 1, NULL, 0, &spa, sizeof spa, SCTP_SENDV_SPA, 0);
+}
 
 /* RFC 6458 §5.3.8. */
 EACH(a_message_names_its_key, named)
 {
-	struct sctp_authinfo info = { row->key };
 	struct pair pair = authenticated(BOTH, "a secret");
 	int client;
 	WORKS(set_key(pair.server, pair.server_id, 2, "the second"));
 	WORKS(set_key(pair.client, pair.client_id, 2, "the second"));
 	client = sctp_peeloff(pair.client, pair.client_id);
 	CHECK(client >= 0);
-	FAILS(send_with(client, "there", SCTP_AUTHINFO, &info, sizeof info), row->number);
+	SENDS(client, "first");
+	ARRIVES(pair.server, "first");
+	WORKS(subscribe(pair.server, SCTP_AUTHENTICATION_EVENT, true));
+	FAILS(send_named(client, "there", row), row->number);
+	if (row->number == 0 && row->key == 2)
+		told_of(&TOLD(pair.server, SCTP_AUTHENTICATION_EVENT)->sn_authkey_event,
+			pair.server_id, SCTP_AUTH_NEW_KEY, 2);
 	if (row->number == 0)
 		ARRIVES(pair.server, "there");
+	/* It holds for that message alone. */
+	SAME(active_key(client, 0), 1);
+	WORKS(subscribe(pair.server, SCTP_AUTHENTICATION_EVENT, false));
+	SENDS(client, "last");
+	ARRIVES(pair.server, "last");
 }
