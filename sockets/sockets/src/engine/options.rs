@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tresse::{
-    AssociationConfig, HmacIdentifier, MtuDiscovery, PathId, Profile, ReconfigurationPolicy,
-};
+use tresse::{AssociationConfig, HmacIdentifier, PathId, Profile, ReconfigurationPolicy};
 
 use super::exposure::Exposure;
 use super::notification::event;
@@ -24,8 +22,6 @@ const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;
 pub(crate) struct Options {
     /// For associations to come.
     pub(super) config: AssociationConfig,
-    /// SCTP_MAXSEG, 0 for none.
-    pub(super) max_segment: u32,
     /// Bit n stands for the notification 0x8000 + n.
     pub(super) events: u16,
     pub(super) receive_info: bool,
@@ -76,7 +72,6 @@ impl Options {
         let receive_buffer = config.receive_buffer;
         Options {
             config,
-            max_segment: 0,
             events: 0,
             receive_info: false,
             next_info: false,
@@ -104,15 +99,6 @@ impl Options {
         let mut config = self.config.clone();
         config.partial_delivery_point = Some(self.partial_delivery_point());
         config.extensions.address_reconfiguration = self.asconf && config.extensions.authentication;
-        if self.max_segment > 0 {
-            // Headers of IPv4, UDP, SCTP and DATA.
-            let mtu = self.max_segment as usize + 20 + 8 + 12 + 16;
-            config.mtu = mtu.clamp(512, config.mtu);
-            // No packet is to be larger.
-            if let MtuDiscovery::Probes { max, .. } = &mut config.mtu_discovery {
-                *max = config.mtu;
-            }
-        }
         config
     }
 
@@ -243,11 +229,18 @@ impl Engine {
             }
             name::MAXSEG => {
                 // An integer, or `sctp_assoc_value` with it behind the association.
-                let size = if value.len() >= 8 { f.u32(4) } else { at_least(value, 4)?.u32(0) };
+                let wide = value.len() >= 8;
+                let (number, size) = if wide { (f.u32(0), f.u32(4)) } else { (0, f.u32(0)) };
                 if size > 65_535 || (size > 0 && size < LEAST_SEGMENT) {
                     return Err(errno::EINVAL);
                 }
-                options.max_segment = size;
+                // There is no SCTP_CURRENT_ASSOC and no SCTP_ALL_ASSOC.
+                if many && matches!(number, 1 | 2) {
+                    return Err(errno::EINVAL);
+                }
+                // As in Linux, chunks are cut where the next one begins without padding.
+                let most = (size > 0).then_some(size as usize & !3);
+                return self.reconfigure(id, number, |config| config.max_segment = most);
             }
             name::ADAPTATION_LAYER => {
                 let indication = at_least(value, 4)?.u32(0);

@@ -213,7 +213,7 @@ impl Engine {
             return Err(errno::EINVAL);
         }
         let info = core.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
-        let asked = self.socket(id)?.options.max_segment;
+        let asked = self.socket(id)?.options.config.max_segment.map_or(0, |most| most as u32);
         int_or_value(room, number, info.map_or(asked, |info| info.fragmentation_point as u32))
     }
 
