@@ -34,7 +34,10 @@ fn note_flags(sock: &Sock, option: i32, value: &[u8]) {
     let f = Fields(value);
     let (bit, on) = match option {
         EVENTS => (flag::SNDRCVINFO, f.u8(0) != 0),
-        EVENT if f.u16(4) == 0x8000 => (flag::SNDRCVINFO, f.u8(6) != 0),
+        // As in the kernel it is asked for a socket, not for an association.
+        EVENT if f.u16(4) == 0x8000 && (!sock.many || matches!(f.u32(0), 0 | 2)) => {
+            (flag::SNDRCVINFO, f.u8(6) != 0)
+        }
         RECVRCVINFO => (flag::RCVINFO, f.u32(0) != 0),
         RECVNXTINFO => (flag::NXTINFO, f.u32(0) != 0),
         _ => return,

@@ -97,6 +97,7 @@ __attribute__((unused)) static int event(int fd, int type, int wanted)
 {
 	struct sctp_event what;
 	memset(&what, 0, sizeof what);
+	what.se_assoc_id = SCTP_ALL_ASSOC;
 	what.se_type = type;
 	what.se_on = wanted;
 	return setsockopt(fd, IPPROTO_SCTP, SCTP_EVENT, &what, sizeof what);

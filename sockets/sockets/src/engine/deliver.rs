@@ -157,8 +157,8 @@ impl Engine {
     /// Hands over a notification, if the socket wants it. It waits with its association until there is
     /// room, and until that was accepted.
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
+        let wanted = self.wants(id, number, notification.event());
         let Some(socket) = self.sockets.get(&id) else { return };
-        let wanted = socket.options.wants(notification.event());
         let (crowded, waits) = (self.is_crowded(id, number), self.waits_for_end(id, number));
         let Some(association) = self.associations.get_mut(&number) else {
             // It has ended, and its end was told.
@@ -191,7 +191,7 @@ impl Engine {
     /// Queues what had to wait.
     fn tell_waiting(&mut self, id: u64, number: u32, waiting: Waiting) {
         for (kind, payload) in waiting {
-            if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind)) {
+            if self.wants(id, number, kind) {
                 self.tell(id, number, &payload);
             }
         }

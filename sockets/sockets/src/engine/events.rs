@@ -258,8 +258,10 @@ impl Engine {
     /// to hear, or does not want to, and of which it has nothing to read: it need not hear of it any more,
     /// and what nobody reads would fill memory.
     fn came_and_went(&self, id: u64, number: u32) -> bool {
-        let Some(socket) = self.sockets.get(&id).filter(|socket| socket.many) else { return false };
-        let wanted = socket.options.wants(event::ASSOC_CHANGE);
+        if !self.sockets.get(&id).is_some_and(|socket| socket.many) {
+            return false;
+        }
+        let wanted = self.wants(id, number, event::ASSOC_CHANGE);
         self.associations.get(&number).is_some_and(|association| {
             let core = association.core;
             let unread = || self.raw.act(|endpoint, _| endpoint.info(core));

@@ -7,6 +7,10 @@ use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno, sinfo};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
+/// SCTP_FUTURE_ASSOC and SCTP_ALL_ASSOC; 1 between them is SCTP_CURRENT_ASSOC.
+const FUTURE_ASSOC: u32 = 0;
+const ALL_ASSOC: u32 = 2;
+
 /// What `sinfo_flags` and `snd_flags` of defaults may have in Linux.
 fn check_flags(flags: u16) -> Fallible<()> {
     let known = sinfo::UNORDERED | sinfo::ADDR_OVER | sinfo::ABORT | sinfo::EOF;
@@ -18,20 +22,21 @@ impl Engine {
     pub(super) fn set_messages(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
         let socket = self.socket(id)?;
         let options = &mut socket.options;
-        let before = options.events;
         let f = Fields(value);
         match option {
             name::EVENTS => {
                 let known = value.iter().take(14).enumerate();
-                options.events = known.map(|(n, on)| u16::from(*on != 0) << n).sum();
+                let asked: u16 = known.map(|(n, on)| u16::from(*on != 0) << n).sum();
+                return self.subscribe(id, ALL_ASSOC, |_| asked);
             }
             name::EVENT => {
-                let (kind, on) = (at_least(value, 8)?.u16(4), f.u8(6) != 0);
+                let (number, kind, on) = (at_least(value, 8)?.u32(0), f.u16(4), f.u8(6) != 0);
                 if !(event::DATA_IO..=event::LAST).contains(&kind) {
                     return Err(errno::EINVAL);
                 }
                 let bit = 1 << (kind - event::DATA_IO);
-                options.events = if on { options.events | bit } else { options.events & !bit };
+                let change = |events| if on { events | bit } else { events & !bit };
+                return self.subscribe(id, number, change);
             }
             name::RECVRCVINFO => options.receive_info = at_least(value, 4)?.u32(0) != 0,
             name::RECVNXTINFO => options.next_info = at_least(value, 4)?.u32(0) != 0,
@@ -65,9 +70,40 @@ impl Engine {
                 });
             }
         }
-        let new = options.events & !before;
-        if (options.events ^ before) & event::SENDER_DRY_BIT != 0 {
-            self.report_dry(id, new & event::SENDER_DRY_BIT != 0)?;
+        Ok(())
+    }
+
+    /// Changes what is told of one association, of those that there are, of those to come, or of all: whichever the number
+    /// means. A one-to-one socket has one of them at most.
+    fn subscribe(&mut self, id: u64, number: u32, change: impl Fn(u16) -> u16) -> Fallible<()> {
+        let one = self.association_of(id, number).map(|(number, _)| number);
+        let socket = self.socket(id)?;
+        if socket.many && number > ALL_ASSOC && one.is_none() {
+            return Err(errno::EINVAL);
+        }
+        let all = socket.associations.clone();
+        if !socket.many || matches!(number, FUTURE_ASSOC | ALL_ASSOC) {
+            let options = &mut socket.options;
+            options.events = change(options.events);
+            let dry = options.events & event::SENDER_DRY_BIT != 0;
+            if std::mem::replace(&mut options.config.report_dry, dry) != dry {
+                let port = socket.port;
+                self.refresh_open_port(port)?;
+            }
+        }
+        let chosen = match one {
+            Some(number) => vec![number],
+            None if number == FUTURE_ASSOC => Vec::new(),
+            None => all.into_iter().collect(),
+        };
+        for number in chosen {
+            let Some(association) = self.associations.get_mut(&number) else { continue };
+            let before = association.events;
+            association.events = change(before);
+            let (after, dry) = (association.events, event::SENDER_DRY_BIT);
+            if (before ^ after) & dry != 0 {
+                self.report_dry(id, number, after & dry != 0)?;
+            }
         }
         Ok(())
     }
@@ -132,22 +168,17 @@ impl Engine {
     }
 
     /// SCTP_SENDER_DRY_EVENT was asked for, or is not wanted any more.
-    fn report_dry(&mut self, id: u64, on: bool) -> Fallible<()> {
-        self.reconfigure(id, 0, |config| config.report_dry = on)?;
-        let numbers: Vec<u32> = self.socket(id)?.associations.iter().copied().collect();
-        for number in numbers {
-            let Some(association) = self.associations.get(&number) else { continue };
-            let (core, up) = (association.core, association.established && !association.ended);
-            self.change_core(core, |config| config.report_dry = on)?;
-            let dry = self.raw.act(|endpoint, _| {
-                endpoint.config(core).is_some_and(|c| endpoint.send_space(core) == c.send_buffer)
-            });
-            // RFC 6458 §6.1.9: "at the time when a user app subscribes to this event, if there is
-            // no data to be sent or retransmit, the stack will immediately send up this
-            // notification".
-            if on && up && dry {
-                self.notify(id, number, &Notification::SenderDry);
-            }
+    fn report_dry(&mut self, id: u64, number: u32, on: bool) -> Fallible<()> {
+        let Some(association) = self.associations.get(&number) else { return Ok(()) };
+        let (core, up) = (association.core, association.established && !association.ended);
+        self.change_core(core, |config| config.report_dry = on)?;
+        let dry = self.raw.act(|endpoint, _| {
+            endpoint.config(core).is_some_and(|c| endpoint.send_space(core) == c.send_buffer)
+        });
+        // RFC 6458 §6.1.9: "at the time when a user app subscribes to this event, if there is no data to be sent or
+        // retransmit, the stack will immediately send up this notification".
+        if on && up && dry {
+            self.notify(id, number, &Notification::SenderDry);
         }
         Ok(())
     }
@@ -177,6 +208,7 @@ impl Engine {
         let association = one.and_then(|number| self.associations.get(&number));
         let (d, context) =
             association.map_or((&o.defaults, o.context), |a| (&a.defaults, a.context));
+        let events = association.map_or(o.events, |a| a.events);
         let mut s = Struct::default();
         match option {
             name::CONTEXT => {
@@ -190,7 +222,7 @@ impl Engine {
             name::EVENT => {
                 let kind = f.u16(4);
                 let bit = kind.checked_sub(0x8000).filter(|n| *n < 14).ok_or(errno::EINVAL)?;
-                s.u32(number).u16(kind).u8(u8::from(o.events & 1 << bit != 0)).u8(0);
+                s.u32(number).u16(kind).u8(u8::from(events & 1 << bit != 0)).u8(0);
             }
             name::DEFAULT_SEND_PARAM => {
                 s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);

@@ -79,6 +79,8 @@ struct Association {
     defaults: TxHeader,
     /// SCTP_CONTEXT.
     context: u32,
+    /// Which notifications of it are told, as [`options::Options::events`].
+    events: u16,
     /// SCTP_EXPOSE_POTENTIALLY_FAILED_STATE.
     exposure: Exposure,
     /// There may be messages, as far as what the core has told was heard: what it tells of before a message
@@ -126,6 +128,7 @@ impl Association {
             last_words: Waiting::default(),
             defaults: socket.options.defaults,
             context: socket.options.context,
+            events: socket.options.events,
             exposure: socket.options.exposure,
             readable: false,
             open: BTreeMap::new(),
@@ -236,6 +239,13 @@ impl Engine {
             association.known.set(true);
             (number, association)
         })
+    }
+
+    /// Whether the program is told something of an association; of one that is gone as its socket says.
+    fn wants(&self, id: u64, number: u32, event: u16) -> bool {
+        let of_socket = self.sockets.get(&id).map(|socket| socket.options.events);
+        let own = self.associations.get(&number).map(|association| association.events);
+        own.or(of_socket).is_some_and(|events| notification::is_among(event, events))
     }
 
     /// Opens a port in the core, or changes what it does.

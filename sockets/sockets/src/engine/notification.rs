@@ -27,6 +27,11 @@ pub(crate) mod event {
     pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
 }
 
+/// Whether a notification is among those of these bits.
+pub(crate) const fn is_among(kind: u16, events: u16) -> bool {
+    events & 1 << (kind - event::DATA_IO) != 0
+}
+
 /// `sac_state`.
 #[derive(Clone, Copy)]
 pub(crate) enum Change {

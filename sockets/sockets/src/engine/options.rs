@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tresse::{AssociationConfig, HmacIdentifier, PathId, Profile, ReconfigurationPolicy};
 
 use super::exposure::Exposure;
-use super::notification::event;
+use super::notification::{event, is_among};
 use super::option_names::name;
 use super::option_sizes::check_size;
 use super::{Engine, Fallible};
@@ -120,7 +120,7 @@ impl Options {
     }
 
     pub(super) fn wants(&self, event: u16) -> bool {
-        self.events & 1 << (event - event::DATA_IO) != 0
+        is_among(event, self.events)
     }
 
     /// What is to be handed over with each message.

@@ -94,7 +94,7 @@ impl Engine {
     /// SCTP_PARTIAL_DELIVERY_EVENT in the place of the rest of a message.
     fn tell_of_abort(&mut self, id: u64, number: u32, (stream, ssn): (u16, u16)) {
         let told = Notification::PartialDeliveryAborted { stream, ssn };
-        if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(told.event())) {
+        if self.wants(id, number, told.event()) {
             self.tell(id, number, &told.encode(number));
         }
     }

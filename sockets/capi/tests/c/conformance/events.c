@@ -57,6 +57,89 @@ CASE(both_ways_to_ask_are_one)
 	SAME(all.sctp_shutdown_event, 0);
 }
 
+/* SCTP_EVENT for one association, or for what the id means (RFC 6458 section 6.2.2). */
+static int ask(int fd, sctp_assoc_t id, int type, bool on)
+{
+	struct sctp_event event = { .se_assoc_id = id, .se_type = type, .se_on = on };
+	return setsockopt(fd, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event);
+}
+
+static int asked(int fd, sctp_assoc_t id, int type)
+{
+	struct sctp_event event = { .se_assoc_id = id, .se_type = type };
+	socklen_t len = sizeof event;
+	if (getsockopt(fd, IPPROTO_SCTP, SCTP_EVENT, &event, &len) != 0)
+		return -1;
+	return event.se_on;
+}
+
+CASE(one_association_is_told_of)
+{
+	struct pair one = paired(MANY), other = joined(one.server);
+	int server = one.server;
+	WORKS(ask(server, one.server_id, SCTP_SHUTDOWN_EVENT, true));
+	SAME(asked(server, one.server_id, SCTP_SHUTDOWN_EVENT), 1);
+	SAME(asked(server, other.server_id, SCTP_SHUTDOWN_EVENT), 0);
+	SAME(asked(server, SCTP_FUTURE_ASSOC, SCTP_SHUTDOWN_EVENT), 0);
+	WORKS(end_with(other.client, other.client_id, SCTP_EOF));
+	CHECK(quiet(server));
+	WORKS(end_with(one.client, one.client_id, SCTP_EOF));
+	SAME(TOLD(server, SCTP_SHUTDOWN_EVENT)->sn_shutdown_event.sse_assoc_id, one.server_id);
+	CHECK(quiet(server));
+}
+
+static const struct whom {
+	const char *label;
+	sctp_assoc_t id;
+	bool there, to_come;
+} whom[] = {
+	{ "future", SCTP_FUTURE_ASSOC, false, true },
+	{ "current", SCTP_CURRENT_ASSOC, true, false },
+	{ "all", SCTP_ALL_ASSOC, true, true },
+};
+
+EACH(associations_that_are_told_of, whom)
+{
+	struct pair one = paired(MANY);
+	int server = one.server;
+	WORKS(ask(server, row->id, SCTP_SHUTDOWN_EVENT, true));
+	struct pair other = joined(server);
+	SAME(asked(server, SCTP_FUTURE_ASSOC, SCTP_SHUTDOWN_EVENT), row->to_come);
+	SAME(asked(server, one.server_id, SCTP_SHUTDOWN_EVENT), row->there);
+	SAME(asked(server, other.server_id, SCTP_SHUTDOWN_EVENT), row->to_come);
+	WORKS(end_with(one.client, one.client_id, SCTP_EOF));
+	if (row->there)
+		TOLD(server, SCTP_SHUTDOWN_EVENT);
+	CHECK(quiet(server));
+	WORKS(end_with(other.client, other.client_id, SCTP_EOF));
+	if (row->to_come)
+		TOLD(server, SCTP_SHUTDOWN_EVENT);
+	CHECK(quiet(server));
+}
+
+CASE(an_association_that_is_not_there)
+{
+	int fd = bound(MANY);
+	FAILS(ask(fd, 12345, SCTP_SHUTDOWN_EVENT, true), EINVAL);
+	SAME(asked(fd, 12345, SCTP_SHUTDOWN_EVENT), -1);
+	/* What stands there for a one-to-one socket is of no interest. */
+	fd = new_socket(ONE);
+	WORKS(ask(fd, 12345, SCTP_SHUTDOWN_EVENT, true));
+	SAME(asked(fd, 0, SCTP_SHUTDOWN_EVENT), 1);
+}
+
+/* The older structure names no association. */
+CASE(the_older_way_is_for_all)
+{
+	struct sctp_event_subscribe all = { .sctp_shutdown_event = 1 };
+	struct pair pair = paired(MANY);
+	WORKS(setsockopt(pair.server, IPPROTO_SCTP, SCTP_EVENTS, &all, sizeof all));
+	SAME(asked(pair.server, pair.server_id, SCTP_SHUTDOWN_EVENT), 1);
+	SAME(asked(pair.server, SCTP_FUTURE_ASSOC, SCTP_SHUTDOWN_EVENT), 1);
+	WORKS(end_with(pair.client, pair.client_id, SCTP_EOF));
+	TOLD(pair.server, SCTP_SHUTDOWN_EVENT);
+}
+
 CASE(events_of_another_length)
 {
 	char on[2] = { 0, 1 };

@@ -106,7 +106,8 @@ fn the_end_of_an_association_is_told_where_the_rest_would_be() {
         let both = [[6, 0x80, 1, 0], [1, 0x80, 1, 0]];
         let client = connected(path);
         for wanted in both {
-            let wanted = [0u32.to_ne_bytes(), wanted].concat();
+            // Of SCTP_ALL_ASSOC.
+            let wanted = [2u32.to_ne_bytes(), wanted].concat();
             server.set((SCTP, name::EVENT), &wanted).unwrap();
         }
         let linger = [1u32.to_ne_bytes(), 0u32.to_ne_bytes()].concat();
