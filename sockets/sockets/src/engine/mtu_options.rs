@@ -1,5 +1,5 @@
-//! SCTP_PLPMTUD_PROBE_INTERVAL, of Linux: path MTU discovery by probes (RFC 8899), at one of the peer's
-//! addresses, at all of them, or at those of associations to come.
+//! How large chunks and packets are: SCTP_MAXSEG, and SCTP_PLPMTUD_PROBE_INTERVAL of Linux, path MTU discovery by probes
+//! (RFC 8899), at one of the peer's addresses, at all of them, or at those of associations to come.
 
 use std::time::Duration;
 
@@ -42,7 +42,27 @@ fn interval(discovery: MtuDiscovery) -> u32 {
     u32::try_from((raise_after / RAISE).as_millis()).unwrap_or(u32::MAX)
 }
 
+/// What SCTP_MAXSEG may be at least: so much of the least packet of Linux, 512 bytes, is left.
+const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;
+
 impl Engine {
+    /// SCTP_MAXSEG (RFC 6458 §8.1.16): an integer, or `sctp_assoc_value` with it behind the association.
+    pub(super) fn set_max_segment(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 4)?;
+        let wide = value.len() >= 8;
+        let (number, size) = if wide { (f.u32(0), f.u32(4)) } else { (0, f.u32(0)) };
+        if size > 65_535 || (size > 0 && size < LEAST_SEGMENT) {
+            return Err(errno::EINVAL);
+        }
+        // There is no SCTP_CURRENT_ASSOC and no SCTP_ALL_ASSOC.
+        if self.socket(id)?.many && matches!(number, 1 | 2) {
+            return Err(errno::EINVAL);
+        }
+        // As in Linux, chunks are cut where the next one begins without padding.
+        let most = (size > 0).then_some(size as usize & !3);
+        self.reconfigure(id, number, |config| config.max_segment = most)
+    }
+
     pub(super) fn set_probe_interval(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = at_least(value, SIZE)?;
         let (number, every) = (f.u32(0), f.u32(INTERVAL));

@@ -14,9 +14,6 @@ use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
-/// What SCTP_MAXSEG may be at least: so much of the least packet of Linux, 512 bytes, is left.
-const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;
-
 /// Options of one socket.
 #[derive(Clone)]
 pub(crate) struct Options {
@@ -227,21 +224,7 @@ impl Engine {
                 options.autoclose = at_least(value, 4)?.u32(0).min(i32::MAX as u32 / 1000);
                 self.idle.notify_one();
             }
-            name::MAXSEG => {
-                // An integer, or `sctp_assoc_value` with it behind the association.
-                let wide = value.len() >= 8;
-                let (number, size) = if wide { (f.u32(0), f.u32(4)) } else { (0, f.u32(0)) };
-                if size > 65_535 || (size > 0 && size < LEAST_SEGMENT) {
-                    return Err(errno::EINVAL);
-                }
-                // There is no SCTP_CURRENT_ASSOC and no SCTP_ALL_ASSOC.
-                if many && matches!(number, 1 | 2) {
-                    return Err(errno::EINVAL);
-                }
-                // As in Linux, chunks are cut where the next one begins without padding.
-                let most = (size > 0).then_some(size as usize & !3);
-                return self.reconfigure(id, number, |config| config.max_segment = most);
-            }
+            name::MAXSEG => return self.set_max_segment(id, value),
             name::ADAPTATION_LAYER => {
                 let indication = at_least(value, 4)?.u32(0);
                 return self.reconfigure(id, 0, |config| config.adaptation = Some(indication));
