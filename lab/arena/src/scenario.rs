@@ -50,7 +50,7 @@ pub struct Scenario {
     /// The network, as a file of `tresse emulate` describes it; left is the sender. The seed follows from
     /// the repetition.
     pub links: LinkFile,
-    /// Of every this many packets with user data on the first forward link exactly one is lost; where
+    /// Of this many packets with user data on the first forward link exactly one is lost; where
     /// it begins depends on the repetition. Absent (default): none beside those of the link.
     #[serde(default)]
     pub drop_one_in: Option<u64>,

@@ -13,7 +13,7 @@ use tresse_peers::{Payload, Unsupported, command};
 
 const PAYLOAD: Payload =
     Payload { messages: 3_000, size: 1_000, streams: 1, unordered: false, ppid: None, first: None };
-/// One of this many packets that may be marked is.
+/// Of this many packets that may be marked one is.
 const ONE_OF: u32 = 50;
 
 /// All arrives, both ends echo the marks that they get, and both say that they have reduced their window.

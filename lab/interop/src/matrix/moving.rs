@@ -20,7 +20,7 @@ const PAYLOAD: Payload =
     Payload { messages: 1_600, size: 500, streams: 4, unordered: false, ppid: None, first: None };
 const BURST: u64 = 8;
 const INTERVAL: Duration = Duration::from_millis(10);
-/// From this message on the peer changes its addresses, once every this many messages (`conformance/interop/extensions.h`).
+/// From this message on the peer changes its addresses, once in this many messages (`conformance/interop/extensions.h`).
 const CHANGE_AT: u64 = 400;
 
 fn plan(scene: &Scene<'_>, more: &str) -> Plan {

@@ -207,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// Those of the first this many that nothing is known of are lost.
+    /// Of the first segments, this many, those that nothing is known of are lost.
     fn take_for_lost(&mut self, first: u64) {
         let high = self.recovery.high;
         let first = usize::try_from(first).unwrap_or(usize::MAX);

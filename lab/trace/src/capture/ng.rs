@@ -241,7 +241,7 @@ fn trailer(window: &Window, head: &Head, big: bool) -> bool {
     u32_at(bytes, head.length - 4, big).map(|length| length as usize) == Some(head.length)
 }
 
-/// Units of a second that `if_tsresol` says, at most this many that they can be counted.
+/// Units of a second that `if_tsresol` says, at most as many as can be counted.
 fn rate(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 {

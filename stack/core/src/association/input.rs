@@ -71,14 +71,14 @@ impl Incoming<'_> {
         self.replies.chunks = self.replies.chunks.filter(|(path, _)| paths.is_living(*path));
     }
 
-    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where this many may in all.
+    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where `of` bytes may in all.
     pub(super) fn affords(&mut self, bytes: usize, of: usize) -> bool {
         let fits = self.replies.acknowledgements + bytes <= of;
         self.replies.acknowledgements += if fits { bytes } else { 0 };
         fits
     }
 
-    /// How many of this many bytes are left for that.
+    /// How many of these `of` bytes are left.
     pub(super) const fn left(&self, of: usize) -> usize {
         of.saturating_sub(self.replies.acknowledgements)
     }

@@ -2,7 +2,7 @@
 
 use tresse_wire::StreamId;
 
-/// A table from stream to `T`, allocated page by page on first use: of this many streams that a page has a few hundred
+/// A table from stream to `T`, allocated page by page on first use: a page holds as many streams as fill a few hundred
 /// bytes.
 ///
 /// A peer that negotiates 65 535 streams and uses one, whichever, costs one page and, with pages of 64 streams, at most

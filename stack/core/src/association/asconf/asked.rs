@@ -299,7 +299,7 @@ impl Processing {
     }
 }
 
-/// The first this many bytes of encoded responses are whole ones, and fit this room.
+/// How many bytes at the front of encoded responses are whole ones that fit this room.
 fn fitting(list: &[u8], room: usize) -> usize {
     let mut end = 0;
     for raw in tresse_wire::Parameters::new(list).iter().map_while(Result::ok) {

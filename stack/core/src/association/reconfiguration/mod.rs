@@ -107,7 +107,7 @@ impl Association {
         }
     }
 
-    /// This many events wait that the peer has to wait, too.
+    /// So many events wait that the peer has to wait, too.
     fn tells_too_much(&self) -> bool {
         let waiting = self.reconfiguration.as_ref().map_or(0, |r| r.waiting.len());
         waiting >= MAX_WAITING || self.journal.is_full()
