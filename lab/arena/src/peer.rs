@@ -130,7 +130,7 @@ async fn play(args: &PeerArgs, association: AssociationConfig) -> Result<u64, St
     match args.role {
         Role::Server => {
             println!("READY udp={} sctp={}", args.udp, args.port);
-            let association = endpoint.accept().await.ok_or("the endpoint was closed")?;
+            let association = endpoint.accept().await.map_err(|e| e.to_string())?;
             println!("UP");
             let received = receive(args, &association).await?;
             association.closed().await;
@@ -184,11 +184,10 @@ async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> 
 async fn receive(args: &PeerArgs, association: &Association) -> Result<u64, String> {
     let mut received = Received::new(payload(args, args.receive));
     while !received.is_complete() {
-        let Some(next) = association.recv().await else {
-            let why = association.closed().await;
-            return Err(format!("ended after {} messages: {why}", received.messages()));
-        };
-        let message = next;
+        let message = association
+            .recv()
+            .await
+            .map_err(|closed| format!("ended after {} messages: {closed}", received.messages()))?;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .map_err(|e| e.to_string())?;

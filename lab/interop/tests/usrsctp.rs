@@ -98,7 +98,7 @@ fn tresse_as_server(payload: Payload, options: &str) {
         peer = Some(start_client(program, endpoint.local_addr().port(), payload, options));
         let association = endpoint.accept().await.unwrap();
         exchange(&association, payload).await;
-        assert_eq!(association.recv().await, None);
+        assert!(association.recv().await.is_err());
         assert_eq!(association.closed().await, Closed::Association(CloseReason::Shutdown));
     });
     assert_eq!(peer.unwrap().finish(LIMIT), all_of(payload, "shutdown"));

@@ -150,7 +150,7 @@ fn tresse_as_server(profile: &str, with: &str, kind: u8) {
         peer = Some(program.start(&arguments("client", BULK, &options)));
         let association = endpoint.accept().await.unwrap();
         exchange(&association, BULK).await;
-        assert_eq!(association.recv().await, None);
+        assert!(association.recv().await.is_err());
         assert_eq!(association.closed().await, Closed::Association(CloseReason::Shutdown));
     });
     assert_eq!(peer.unwrap().finish(LIMIT), all_of(BULK, "shutdown"));

@@ -96,11 +96,10 @@ pub async fn send_all(association: &Association, payload: Payload) {
 pub async fn receive_all(association: &Association, payload: Payload) {
     let mut received = Received::new(payload);
     while !received.is_complete() {
-        let Some(next) = association.recv().await else {
-            let why = association.closed().await;
-            panic!("ended after {} messages: {why}", received.messages());
+        let message = match association.recv().await {
+            Ok(message) => message,
+            Err(closed) => panic!("ended after {} messages: {closed}", received.messages()),
         };
-        let message = next;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .unwrap();
@@ -123,7 +122,7 @@ pub async fn exchange(association: &Association, payload: Payload) {
 /// When the peer stops before, or the association ends in another way.
 pub async fn interrupt(association: &Association) {
     for _ in 0..100 {
-        assert!(association.recv().await.is_some(), "the peer goes on sending");
+        assert!(association.recv().await.is_ok(), "the peer goes on sending");
     }
     association.abort("enough");
     assert_eq!(association.closed().await, Closed::Association(CloseReason::Aborted));

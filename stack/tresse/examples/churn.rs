@@ -49,7 +49,7 @@ fn holdings() -> Holdings {
 
 /// Sends back what comes, until the association ends.
 async fn echo(association: Association) {
-    while let Some(message) = association.recv().await {
+    while let Ok(message) = association.recv().await {
         let sent = association.send(message.stream, message.payload);
         if sent.await.is_err() {
             return;
@@ -105,7 +105,7 @@ async fn churn(associations: usize, time: Duration) -> Result<(), String> {
     let server = std::sync::Arc::new(Endpoint::bind(config).map_err(|error| error.to_string())?);
     let accepting = std::sync::Arc::clone(&server);
     tokio::spawn(async move {
-        while let Some(association) = accepting.accept().await {
+        while let Ok(association) = accepting.accept().await {
             tokio::spawn(echo(association));
         }
     });

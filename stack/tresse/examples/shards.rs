@@ -27,7 +27,7 @@ async fn send(association: Association) {
 }
 
 async fn receive(association: Association, bytes: Arc<AtomicUsize>) {
-    while let Some(received) = association.recv().await {
+    while let Ok(received) = association.recv().await {
         bytes.fetch_add(received.payload.len(), Ordering::Relaxed);
     }
 }

@@ -50,8 +50,8 @@ async fn serve() -> Result<(), Failure> {
             println!("{} {}", stats.memory, stats.inits_answered);
         }
     });
-    while let Some(association) = server.accept().await {
-        tokio::spawn(async move { while association.recv().await.is_some() {} });
+    while let Ok(association) = server.accept().await {
+        tokio::spawn(async move { while association.recv().await.is_ok() {} });
     }
     Ok(())
 }

@@ -166,17 +166,15 @@ impl Association {
         })
     }
 
-    /// Waits for the next message of any stream; `None` when the association has ended and all
-    /// messages have been read. [`closed`](Self::closed) then tells how it ended. Messages come in parts if
+    /// Waits for the next message of any stream. Messages come in parts if
     /// [`AssociationConfig::partial_delivery_point`](crate::AssociationConfig::partial_delivery_point) says so.
-    pub async fn recv(&self) -> Option<ReceivedMessage> {
+    ///
+    /// # Errors
+    /// How the association ended, when it has and all messages have been read; after a shutdown it
+    /// [`is_graceful`](Closed::is_graceful).
+    pub async fn recv(&self) -> Result<ReceivedMessage, Closed> {
         yield_if_long().await;
-        wait(&self.inner.signals.readable, || match self.take() {
-            Ok(None) => None,
-            Ok(message) => Some(message),
-            Err(_) => Some(None),
-        })
-        .await
+        wait(&self.inner.signals.readable, || self.take().transpose()).await
     }
 
     /// The next message if there is one now.

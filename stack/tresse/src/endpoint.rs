@@ -14,7 +14,7 @@ use tresse_core::{AssociationConfig, AssociationId, EndpointConfig, EndpointStat
 use crate::association::Association;
 use crate::config::Config;
 use crate::driver::Driver;
-use crate::error::{Closed, ConnectError};
+use crate::error::{AcceptError, Closed, ConnectError};
 use crate::incoming::Incoming;
 use crate::metrics::Monitor;
 use crate::peer::Peer;
@@ -193,30 +193,38 @@ impl Endpoint {
         self.inner.shared.act(|state, _| state.zones.push(peer));
     }
 
-    /// Waits for the next association that a peer opened; `None` when none can come any more
-    /// because the endpoint was closed or the driver has ended. The endpoint must have been configured to accept.
-    pub async fn accept(&self) -> Option<Association> {
+    /// Waits for the next association that a peer opened. The endpoint must have been configured to accept.
+    ///
+    /// # Errors
+    /// None can come any more: see [`AcceptError`].
+    pub async fn accept(&self) -> Result<Association, AcceptError> {
         wait(&self.inner.shared.incoming, || self.accepted()).await
     }
 
     /// As [`accept`](Self::accept), for those who want to see who it is before they take it.
-    pub async fn incoming(&self) -> Option<Incoming> {
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
         self.accept().await.map(Incoming::new)
     }
 
     /// What [`accept`](Self::accept) waits for.
-    pub(crate) fn accepted(&self) -> Option<Option<Association>> {
+    pub(crate) fn accepted(&self) -> Option<Result<Association, AcceptError>> {
         let shared = &self.inner.shared;
         let mut state = shared.lock();
-        if state.ended.is_some() || !state.accepting {
-            return Some(None);
+        if let Some(why) = &state.ended {
+            return Some(Err(AcceptError::Driver(Arc::clone(why))));
+        }
+        if !state.accepting {
+            return Some(Err(AcceptError::EndpointClosed));
         }
         loop {
             let id = state.backlog.pop_front()?;
             let Some(slot) = state.slots.get(id) else { continue };
             let signals = Arc::clone(&slot.signals);
             drop(state);
-            return Some(Some(Association::new(shared, id, signals)));
+            return Some(Ok(Association::new(shared, id, signals)));
         }
     }
 

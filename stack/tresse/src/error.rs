@@ -94,6 +94,18 @@ fn printable(value: &[u8]) -> String {
     tresse_wire::printable(&words).into_owned()
 }
 
+/// Why no association will come any more from [`accept`](crate::Endpoint::accept).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// [`Endpoint::close`](crate::Endpoint::close) was called.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+    /// Its driver has ended: dropped with its runtime, or the socket failed.
+    #[error("the endpoint has ended: {0}")]
+    Driver(Arc<str>),
+}
+
 /// This host has no way to a peer: no route, no address of that family, or a link-local address without its
 /// interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

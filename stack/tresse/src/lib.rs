@@ -14,21 +14,21 @@
 //! let server = Endpoint::bind(Config::server("127.0.0.1:0".parse()?, 5001))?;
 //! let address = server.local_addr();
 //! let echo = tokio::spawn(async move {
-//!     let association = server.accept().await.expect("the endpoint is open");
-//!     while let Some(received) = association.recv().await {
+//!     let association = server.accept().await?;
+//!     while let Ok(received) = association.recv().await {
 //!         association.send(received.stream, received.payload).await?;
 //!     }
-//!     Ok::<(), tresse::SendError>(())
+//!     Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! });
 //!
 //! let client = Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
 //! let association = client.connect((address, 5001)).await?;
 //! association.send(3, "hello").await?;
-//! let answer = association.recv().await.expect("the server echoes");
+//! let answer = association.recv().await?;
 //! assert_eq!(answer.payload, "hello");
 //! assert_eq!(answer.stream.0, 3);
 //! association.shutdown().await?;
-//! echo.await??;
+//! echo.await?.map_err(|error| error.to_string())?;
 //! # Ok(())
 //! # }
 //! ```
@@ -88,7 +88,7 @@ pub use association::{Association, RecvHalf, SendHalf};
 pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
-pub use error::{Closed, ConnectError, NoRoute, SendError};
+pub use error::{AcceptError, Closed, ConnectError, NoRoute, SendError};
 pub use incoming::Incoming;
 pub use metrics::{AssociationMetrics, EndpointMetrics, Monitor, association_name};
 pub use peer::Peer;

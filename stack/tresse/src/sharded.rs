@@ -13,7 +13,7 @@ use crate::association::Association;
 use crate::config::{Carrier, Config};
 use crate::driver::Driver;
 use crate::endpoint::{Endpoint, Ground, Place, open};
-use crate::error::ConnectError;
+use crate::error::{AcceptError, ConnectError};
 use crate::incoming::Incoming;
 use crate::peer::Peer;
 use crate::runtime::Runtime;
@@ -46,7 +46,7 @@ use crate::team::{Membership, Team};
 ///         server.accept()
 ///     );
 ///     ours?.send(0, "hello").await?;
-///     let received = theirs.ok_or("none came")?.recv().await.ok_or("it ended")?;
+///     let received = theirs?.recv().await?;
 ///     assert_eq!(received.payload, "hello");
 ///     Ok(())
 /// })
@@ -170,8 +170,11 @@ impl ShardedEndpoint {
         &self.parts[self.turn.fetch_add(1, Ordering::Relaxed) % self.parts.len()]
     }
 
-    /// As [`Endpoint::accept`]; `None` when the driver of a part has ended.
-    pub async fn accept(&self) -> Option<Association> {
+    /// As [`Endpoint::accept`].
+    ///
+    /// # Errors
+    /// As there; the driver of one part is enough.
+    pub async fn accept(&self) -> Result<Association, AcceptError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         wait(&self.incoming, || {
             let mut order = (0..self.parts.len()).map(|n| (turn + n) % self.parts.len());
@@ -181,7 +184,10 @@ impl ShardedEndpoint {
     }
 
     /// As [`Endpoint::incoming`].
-    pub async fn incoming(&self) -> Option<Incoming> {
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
         self.accept().await.map(Incoming::new)
     }
 

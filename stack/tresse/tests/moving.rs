@@ -153,7 +153,7 @@ async fn peer() {
     println!("listens");
     let association = soon("somebody", endpoint.accept()).await.expect("an association");
     let mut expected = 0u32;
-    while let Some(message) = soon("a message", association.recv()).await {
+    while let Ok(message) = soon("a message", association.recv()).await {
         assert_eq!(message.payload, expected.to_be_bytes().to_vec());
         expected += 1;
     }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 async fn echo(client: Endpoint, server: Endpoint, peer: (SocketAddr, u16), messages: u32) {
     let serve = async {
         let association = server.accept().await.expect("the endpoint is open");
-        while let Some(received) = association.recv().await {
+        while let Ok(received) = association.recv().await {
             association.send(received.stream, received.payload).await.unwrap();
         }
     };

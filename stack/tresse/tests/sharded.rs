@@ -30,7 +30,7 @@ async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
 
 /// Sends back what comes, until the end.
 async fn echo(association: Association) {
-    while let Some(received) = association.recv().await {
+    while let Ok(received) = association.recv().await {
         let payload = received.payload;
         association.send(StreamId(0), payload).await.unwrap();
     }
@@ -47,7 +47,7 @@ fn serve(server: ShardedEndpoint) -> std::sync::Arc<ShardedEndpoint> {
     let server = std::sync::Arc::new(server);
     let accepting = std::sync::Arc::clone(&server);
     tokio::spawn(async move {
-        while let Some(association) = accepting.accept().await {
+        while let Ok(association) = accepting.accept().await {
             tokio::spawn(echo(association));
         }
     });
@@ -104,7 +104,7 @@ async fn a_peer_that_restarts_is_recognised() {
         let driver = tokio::spawn(driver);
         let ours = soon("connecting", client.connect((address, PORT))).await.unwrap();
         match &theirs {
-            None => theirs = soon("the association", server.accept()).await,
+            None => theirs = soon("the association", server.accept()).await.ok(),
             Some(theirs) => {
                 assert_eq!(soon("the news", theirs.next_event()).await, Some(Event::Restarted));
             }
@@ -155,7 +155,7 @@ async fn drivers_end_together() {
     theirs.send(StreamId(0), "the last word").await.unwrap();
     drop(theirs);
     assert_eq!(soon("it", ours.recv()).await.unwrap().payload, "the last word");
-    assert!(soon("the end", ours.recv()).await.is_none());
+    assert!(soon("the end", ours.recv()).await.is_err());
     while let Some(end) = soon("the end of a driver", running.join_next()).await {
         end.unwrap().unwrap();
     }

@@ -64,7 +64,7 @@ async fn transfer(way: usize) -> Result<(f64, f64), Failure> {
     (config.observer, config.sctp.association.trace) = observer(way, &spool)?;
     let client = Endpoint::bind(config)?;
     let sender = client.connect((server.local_addr(), 5001)).await?;
-    let receiver = server.accept().await.ok_or("the socket failed")?;
+    let receiver = server.accept().await?;
     let monitor = client.monitor();
     let reader = (way == 1).then(|| {
         tokio::spawn(async move {
@@ -83,7 +83,7 @@ async fn transfer(way: usize) -> Result<(f64, f64), Failure> {
     };
     let consume = async {
         for _ in 0..MESSAGES {
-            receiver.recv().await.ok_or("the association ended")?;
+            receiver.recv().await?;
         }
         Ok::<(), Failure>(())
     };

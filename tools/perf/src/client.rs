@@ -168,8 +168,7 @@ async fn agree(session: &Session) -> Result<DelayKind, Failure> {
     session.tell(&hello).await?;
     let answer = timeout(session.timeout, session.first_control()).await.map_err(|_| {
         Failure::Failed(format!("the server did not answer within {}", Time(session.timeout)))
-    })?;
-    let Some(answer) = answer else { return Err(session.ended().await) };
+    })??;
     match protocol::parse(&answer.payload).map_err(Failure::Failed)? {
         Control::Ready { version: VERSION, clock, profile } => {
             let shared = !session.test.round_trip && clock.is_some() && clock == ours;

@@ -78,9 +78,7 @@ async fn receive(session: &Session, tally: &Tally, check: &mut Check) -> Result<
         if let Some(done) = done.take_if(|done| tally.messages() >= done.messages) {
             return Ok(done);
         }
-        let Some(received) = session.recv().await else {
-            return Err(session.ended().await);
-        };
+        let received = session.recv().await?;
         let message = received.into_message();
         if message.ppid == DATA {
             tally.count(message.payload.len());
@@ -110,9 +108,7 @@ async fn finish(
         return Ok(None);
     }
     loop {
-        let Some(received) = session.recv().await else {
-            return Err(session.ended().await);
-        };
+        let received = session.recv().await?;
         match protocol::parse(&received.payload).map_err(Failure::Failed)? {
             Control::Sent(report) => return Ok(Some(*report)),
             Control::Stop => {}

@@ -170,9 +170,7 @@ async fn listen(
     echoes: &mut Durations,
 ) -> Result<ReceiverReport, Failure> {
     loop {
-        let Some(message) = session.recv().await else {
-            return Err(session.ended().await);
-        };
+        let message = session.recv().await?;
         tally.hear();
         if message.ppid == ECHO {
             if let Some(header) = payload::verify(&message.payload) {

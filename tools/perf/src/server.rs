@@ -69,9 +69,12 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             }
             // One test at a time is all that is wanted with --once.
             association = endpoint.accept(), if !args.once || tests.is_empty() => {
-                let Some(association) = association else {
-                    result = Err(Failure::Failed("the socket failed".into()));
-                    break;
+                let association = match association {
+                    Ok(association) => association,
+                    Err(error) => {
+                        result = Err(Failure::Failed(error.to_string()));
+                        break;
+                    }
                 };
                 number += 1;
                 let prefix = if args.once { String::new() } else { format!("[{number}] ") };
@@ -196,9 +199,7 @@ async fn request(
     let hello = timeout(PATIENCE, association.recv())
         .await
         .map_err(|_| Failure::Failed("it asked for nothing".into()))?;
-    let Some(hello) = hello else {
-        return Err(Failure::closed(&association.closed().await, profile));
-    };
+    let hello = hello.map_err(|closed| Failure::closed(&closed, profile))?;
     let (version, theirs, test) = match protocol::parse(&hello.payload).map_err(Failure::Failed)? {
         Control::Hello { version, clock, test } => (version, clock, test),
         other => return Err(sender::unexpected(&other)),

@@ -150,29 +150,24 @@ impl Session {
         protocol::send(&self.association, control).await.map_err(|e| self.send_failed(&e))
     }
 
-    /// The next message; `None` when the association has ended.
-    pub(crate) async fn recv(&self) -> Option<ReceivedMessage> {
+    /// The next message.
+    pub(crate) async fn recv(&self) -> Result<ReceivedMessage, Failure> {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         match early {
-            Some(message) => Some(message),
-            None => self.association.recv().await,
+            Some(message) => Ok(message),
+            None => self.association.recv().await.map_err(|closed| self.failed(&closed)),
         }
     }
 
     /// The first control message. What comes before it waits for [`recv`](Self::recv).
-    pub(crate) async fn first_control(&self) -> Option<ReceivedMessage> {
+    pub(crate) async fn first_control(&self) -> Result<ReceivedMessage, Failure> {
         loop {
-            let received = self.association.recv().await?;
+            let received = self.association.recv().await.map_err(|closed| self.failed(&closed))?;
             if received.stream == StreamId(0) {
-                return Some(received);
+                return Ok(received);
             }
             self.early.lock().unwrap_or_else(PoisonError::into_inner).push_back(received);
         }
-    }
-
-    /// The failure when the association gave no further message.
-    pub(crate) async fn ended(&self) -> Failure {
-        self.failed(&self.association.closed().await)
     }
 
     /// Ends an association that is of no use any more. The ABORT spares the peer its timers.

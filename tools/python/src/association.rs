@@ -89,7 +89,7 @@ impl Endpoint {
     fn accept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.process.check()?;
         let endpoint = Arc::clone(&self.endpoint);
-        awaitable(py, async move { Ok(endpoint.accept().await.map(Association::from)) })
+        awaitable(py, async move { Ok(endpoint.accept().await.ok().map(Association::from)) })
     }
 
     /// Waits until no association is left.
@@ -248,10 +248,9 @@ impl Association {
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.process.check()?;
         let association = self.association.clone();
-        awaitable(
-            py,
-            async move { Ok(association.recv().await.map(|received| Message { received })) },
-        )
+        awaitable(py, async move {
+            Ok(association.recv().await.ok().map(|received| Message { received }))
+        })
     }
 
     /// Waits until everything is delivered, and ends.

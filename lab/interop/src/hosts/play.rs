@@ -280,7 +280,7 @@ impl Scene {
             let connected = endpoint.connect_with(self.peer(server), self.association()).await;
             connected.map_err(|error| format!("connect to {server}: {error}"))?
         } else {
-            endpoint.accept().await.ok_or("the endpoint has ended")?
+            endpoint.accept().await.map_err(|error| error.to_string())?
         };
         *end.association.lock().expect("nobody panics here") = Some(association.clone());
         tokio::try_join!(
@@ -289,7 +289,7 @@ impl Scene {
         )?;
         if host == Host::Client {
             association.shutdown().await.map_err(|error| format!("shutdown: {error}"))?;
-        } else if let Some(more) = association.recv().await {
+        } else if let Ok(more) = association.recv().await {
             return Err(format!("{more:?} after everything"));
         }
         let closed = association.closed().await;
@@ -348,11 +348,10 @@ async fn receive(
 ) -> Result<(), String> {
     let mut received = Received::new(payload);
     while !received.is_complete() {
-        let Some(next) = association.recv().await else {
-            let messages = received.messages();
-            return Err(format!("ended after {messages} messages: {}", association.closed().await));
-        };
-        let message = next;
+        let message = association
+            .recv()
+            .await
+            .map_err(|closed| format!("ended after {} messages: {closed}", received.messages()))?;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .map_err(|error| error.to_string())?;

@@ -70,10 +70,9 @@ fn receive_from_peer(scene: &Scene<'_>) {
         let met = meet(scene, &plan).await;
         let (mut received, mut before) = (Received::new(payload), None);
         while !received.is_complete() {
-            let Some(message) = met.association.recv().await else {
-                let why = met.association.closed().await;
-                panic!("ended after {} messages: {why}", received.messages());
-            };
+            let message = met.association.recv().await.unwrap_or_else(|closed| {
+                panic!("ended after {} messages: {closed}", received.messages())
+            });
             if message.payload.len() > payload.size {
                 before = Some(received.messages() as usize);
             }

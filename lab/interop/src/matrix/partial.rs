@@ -107,10 +107,9 @@ fn receive(scene: &Scene<'_>, policy: &str) {
         let association = met.association.clone();
         let mut received = Received::partial(payload);
         while !received.is_complete() {
-            let Some(message) = association.recv().await else {
-                let why = association.closed().await;
-                panic!("ended after {} messages: {why}", received.messages());
-            };
+            let message = association.recv().await.unwrap_or_else(|closed| {
+                panic!("ended after {} messages: {closed}", received.messages())
+            });
             let (stream, ppid) = (message.stream.0, message.ppid.0);
             received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
         }

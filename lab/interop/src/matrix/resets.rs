@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use tresse::{
-    Association, Direction, Event, Ppid, ReceivedMessage, ReconfigurationError,
+    Association, Closed, Direction, Event, Ppid, ReceivedMessage, ReconfigurationError,
     ReconfigurationOutcome, ResetDirection, SendOptions, StreamId,
 };
 use tresse_wire::{Chunk, Parameter};
@@ -105,7 +105,7 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
         let mut received = Incoming::new(plan.payload);
         while !received.is_complete() {
             tokio::select! {
-                message = association.recv() => received.take(&association, message).await,
+                message = association.recv() => received.take(message),
                 event = association.next_event() => match event {
                     Some(Event::StreamsReset { direction, streams, outcome }) => {
                         assert_eq!(outcome, ReconfigurationOutcome::Performed, "{direction:?}");
@@ -154,7 +154,7 @@ pub(super) fn by_peer_asked(scene: &Scene<'_>) {
         let association = met.association.clone();
         let mut received = Incoming::new(plan.payload);
         while received.messages() < (PAYLOAD.messages / BURST).div_ceil(4) * BURST {
-            received.take(&association, association.recv().await).await;
+            received.take(association.recv().await);
         }
         ask(scene, association.reset_streams(ResetDirection::Incoming, &all()));
         let reset =
@@ -166,7 +166,7 @@ pub(super) fn by_peer_asked(scene: &Scene<'_>) {
             });
         let receive = async {
             while !received.is_complete() {
-                received.take(&association, association.recv().await).await;
+                received.take(association.recv().await);
             }
         };
         tokio::join!(reset, receive);
@@ -197,11 +197,9 @@ impl Incoming {
         self.received.is_complete()
     }
 
-    async fn take(&mut self, association: &Association, message: Option<ReceivedMessage>) {
-        let Some(message) = message else {
-            let why = association.closed().await;
-            panic!("ended after {} messages: {why}", self.messages());
-        };
+    fn take(&mut self, message: Result<ReceivedMessage, Closed>) {
+        let message = message
+            .unwrap_or_else(|closed| panic!("ended after {} messages: {closed}", self.messages()));
         self.first += u64::from(message.ssn.0 == 0);
         let (stream, ppid) = (message.stream.0, message.ppid.0);
         self.received.accept(stream, ppid, message.unordered, &message.payload).unwrap();

@@ -57,7 +57,7 @@ impl Place {
 
     /// The association that the peer opens.
     pub(crate) async fn accept(&self) -> Result<tresse::Association, String> {
-        self.endpoint.accept().await.ok_or_else(|| "the endpoint ended".to_owned())
+        self.endpoint.accept().await.map_err(|error| error.to_string())
     }
 }
 

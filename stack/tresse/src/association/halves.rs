@@ -58,7 +58,10 @@ impl SendHalf {
 
 impl RecvHalf {
     /// See [`Association::recv`].
-    pub async fn recv(&mut self) -> Option<ReceivedMessage> {
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn recv(&mut self) -> Result<ReceivedMessage, Closed> {
         self.0.recv().await
     }
 

@@ -144,9 +144,7 @@ async fn listen(
         if arrived.is_some() && received.is_some() {
             break;
         }
-        let Some(message) = session.recv().await else {
-            return Err(session.ended().await);
-        };
+        let message = session.recv().await?;
 
         let message = message.into_message();
         match message.ppid {

@@ -139,7 +139,7 @@ async fn receive(
 ) -> Result<Received, String> {
     let association = place.accept().await?;
     let mut received = Received { at: Vec::new(), bytes: 0, stats: AssociationStats::default() };
-    while let Some(message) = association.recv().await {
+    while let Ok(message) = association.recv().await {
         let (now, index) = (Instant::now(), received.at.len());
         let payload = message.payload;
         let expected = schedule.get(index).map(|m| content(index as u64, m.size));

@@ -123,7 +123,7 @@ async fn send(
 async fn receive(spec: &RunSpec, place: Place, all_there: Done) -> Result<Vec<Instant>, String> {
     let association = place.connect().await?;
     let mut delivered = Vec::with_capacity(spec.schedule.len());
-    while let Some(received) = association.recv().await {
+    while let Ok(received) = association.recv().await {
         let now = Instant::now();
         let index = delivered.len() as u32;
         if received.payload != payload(index, spec.setup.bursts.message_bytes) {

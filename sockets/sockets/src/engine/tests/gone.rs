@@ -230,7 +230,7 @@ fn what_was_taken_and_waits_for_room_arrives_after_the_end_of_the_program() {
                     (10_004, &n.to_be_bytes()[..])
                 );
             }
-            assert!(association.recv().await.is_none());
+            assert!(association.recv().await.is_err());
             association.closed().await
         };
         let leave = move |left: Filled| way(&left.client);
