@@ -7,6 +7,8 @@
 #ifndef TRESSE_PEER_EXTENSIONS_H
 #define TRESSE_PEER_EXTENSIONS_H
 
+#include "failure.h"
+
 /* RFC 6525 §6.3.2: our outgoing streams begin again, or those of the other end. */
 static int reset_streams(peer_socket sock, bool ours)
 {

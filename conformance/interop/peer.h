@@ -36,7 +36,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "failure.h"
 #include "options.h"
 #include "payload.h"
 
@@ -60,20 +60,6 @@ struct part {
 	uint8_t *bytes;
 	size_t have, room;
 };
-
-__attribute__((noreturn, format(printf, 1, 2)))
-static void fail(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("FAIL ", stdout);
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	putchar('\n');
-	fflush(stdout);
-	_exit(1); /* threads of the stack must not hold the process */
-}
 
 /* setsockopt of the stack at the level of SCTP; fails the test if it does. */
 static void set_option(peer_socket sock, int name, const void *value, socklen_t length);

@@ -1,14 +1,9 @@
 //! The hosts of a simulation and what happens inside them.
 
-mod stack;
-
 use std::any::Any;
 use std::net::IpAddr;
 
 use tresse_core::{Bytes, Datagram, Endpoint, EndpointConfig, Icmp, IcmpKind, Rng, Time};
-
-pub(crate) use stack::NotSent;
-pub use stack::{HostModel, IpStack, RouteEntry};
 
 use crate::application::{Application, Context};
 use crate::clock::Clock;

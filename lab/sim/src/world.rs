@@ -8,8 +8,8 @@ use tresse_netem::{ConfigError, Delivery, EcnField, Link, LinkConfig, Nanos, Ver
 
 use crate::capture::Captures;
 use crate::event_queue::{EventQueue, Happening};
-use crate::host::{IpStack, NotSent};
 use crate::ids::{HostId, LinkId};
+use crate::ip_stack::{IpStack, NotSent};
 use crate::packet::Packet;
 use crate::route::Route;
 use crate::rules::LinkRules;

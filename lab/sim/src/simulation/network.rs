@@ -8,7 +8,8 @@ use tresse_netem::{ConfigError, LinkConfig};
 
 use super::change::Change;
 use super::{HostId, LinkId, Simulation};
-use crate::host::{IpStack, Kind};
+use crate::host::Kind;
+use crate::ip_stack::IpStack;
 use crate::packet::Packet;
 use crate::route::Route;
 use crate::rules::LinkRules;
