@@ -7,7 +7,7 @@ use tresse_report::html::{self, escape};
 
 use super::compared::comparison;
 use super::{FORMAT, PAGE, Report, SUMMARY};
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::{Comparison, Kind, Verdict};
 use crate::experiment;
 
 /// The stored results in a folder: built-in experiments in their order, then others by their names. What cannot be
@@ -85,11 +85,9 @@ fn index(papers: &[(&str, Vec<&Report>)], unread: usize) -> String {
         }
         out.push_str("</h2>\n<ul class=\"chips\">\n");
         badges(&mut out, of.iter().copied());
-        out.push_str("</ul>\n<div class=\"gallery\">\n");
-        for report in of {
-            card(&mut out, report, "");
-        }
-        out.push_str("</div></section>\n");
+        out.push_str("</ul>\n");
+        cards(&mut out, of);
+        out.push_str("</section>\n");
     }
     html::page("Results", STYLE, &out)
 }
@@ -148,47 +146,76 @@ fn counted(report: &Report) -> impl Iterator<Item = &Comparison> {
     report.comparisons.iter().filter(|c| c.claim.repeats.is_none())
 }
 
-/// How many verdicts there are of each kind; aims apart from published numbers.
+/// How many comparisons of each kind agree, of how many. The kinds are never added.
 fn badges<'a>(out: &mut String, reports: impl Iterator<Item = &'a Report>) {
-    // Agree, differ, missing: of published numbers, then of aims.
-    let mut verdicts = [[0; 3]; 2];
+    // Agree, differ, missing.
+    let mut verdicts = [[0; 3]; Kind::ALL.len()];
     let mut failed = 0;
     for report in reports {
         failed += report.failures.len();
         for c in counted(report) {
-            verdicts[usize::from(report.has_aims())][c.verdict as usize] += 1;
+            verdicts[c.claim.kind(&report.about.id) as usize][c.verdict as usize] += 1;
         }
     }
-    let words =
-        [["agree", "differ", "missing"], ["aims met", "aims missed", "aims without a number"]];
-    for (counts, words) in verdicts.into_iter().zip(words) {
-        for ((count, word), class) in counts.into_iter().zip(words).zip(["good", "bad", "bad"]) {
-            if count > 0 {
-                let _ = writeln!(out, "<li class=\"{class}\">{count} {word}</li>");
-            }
+    for (kind, [agree, differ, missing]) in Kind::ALL.into_iter().zip(verdicts) {
+        let all = agree + differ + missing;
+        if all == 0 {
+            continue;
         }
+        let class = if agree == all { "good" } else { "bad" };
+        let _ = write!(out, "<li class=\"{class}\">{}: {agree} of {all}", kind.words());
+        if missing > 0 {
+            let _ = write!(out, ", {missing} missing");
+        }
+        out.push_str("</li>\n");
     }
     if failed > 0 {
         let _ = writeln!(out, "<li class=\"bad\">{failed} runs failed</li>");
     }
 }
 
+/// Small pictures that lead to the pages of experiments, and a list of those that have no picture.
+fn cards(out: &mut String, reports: &[&Report]) {
+    let (drawn, plain): (Vec<&Report>, Vec<&Report>) =
+        reports.iter().copied().partition(|report| !report.plots.is_empty());
+    if !drawn.is_empty() {
+        out.push_str("<div class=\"gallery\">\n");
+        for report in drawn {
+            card(out, report, "");
+        }
+        out.push_str("</div>\n");
+    }
+    if !plain.is_empty() {
+        out.push_str("<h3>Tables and scans</h3>\n<ul class=\"plain\">\n");
+        for report in plain {
+            let href = escape(&report.about.id);
+            let _ = write!(out, "<li><a href=\"{href}/{PAGE}\">");
+            words(out, report);
+            out.push_str("</a></li>\n");
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
 /// A small picture that leads to the page of the experiment.
 fn card(out: &mut String, report: &Report, up: &str) {
-    let about = &report.about;
-    let link = format!("{up}{}/", about.id);
+    let link = format!("{up}{}/", report.about.id);
     let _ = write!(out, "<a class=\"card\" href=\"{}{PAGE}\">", escape(&link));
-    match report.plots.first() {
-        Some(plot) => {
-            let _ = write!(
-                out,
-                "<img src=\"{}{}\" alt=\"\" width=\"920\" height=\"520\" loading=\"lazy\">",
-                escape(&link),
-                escape(plot)
-            );
-        }
-        None => out.push_str("<span class=\"none\">no plot</span>"),
+    if let Some(plot) = report.plots.first() {
+        let _ = write!(
+            out,
+            "<img src=\"{}{}\" alt=\"\" width=\"920\" height=\"520\" loading=\"lazy\">",
+            escape(&link),
+            escape(plot)
+        );
     }
+    words(out, report);
+    out.push_str("</a>\n");
+}
+
+/// What an experiment is, and how much of it agrees.
+fn words(out: &mut String, report: &Report) {
+    let about = &report.about;
     let _ = write!(out, "<b>{}</b> {}", escape(&about.id), escape(&about.title));
     let (agree, all) = report.agreement();
     if all > 0 {
@@ -196,7 +223,6 @@ fn card(out: &mut String, report: &Report, up: &str) {
         let word = if report.has_aims() { "met" } else { "agree" };
         let _ = write!(out, " <span class=\"{class}\">{agree} of {all} {word}</span>");
     }
-    out.push_str("</a>\n");
 }
 
 const STYLE: &str = "\
@@ -206,10 +232,14 @@ h2 small { font-weight: normal; color: var(--soft); }
 padding: 8px; font-size: .86rem; line-height: 1.35; overflow-wrap: anywhere; }
 .card:hover, .card:focus-visible { border-color: var(--accent); }
 .card img { display: block; width: 100%; height: auto; margin-bottom: 6px; }
-.card .none { display: grid; place-items: center; aspect-ratio: 920 / 520; color: var(--soft); }
-.card .good { color: var(--good); font-weight: 600; }
-.card .bad { color: var(--bad); font-weight: 600; }
+.plain { margin: 0; padding: 0; list-style: none; columns: 22rem; column-gap: 14px; font-size: .86rem; line-height: 1.35; }
+.plain li { break-inside: avoid; padding: 4px 0; overflow-wrap: anywhere; }
+.plain a { color: inherit; text-decoration: none; }
+.plain a:hover, .plain a:focus-visible { text-decoration: underline; }
+.card .good, .plain .good { color: var(--good); font-weight: 600; }
+.card .bad, .plain .bad { color: var(--bad); font-weight: 600; }
 .one { display: grid; grid-template-columns: minmax(0, 17rem) minmax(0, 1fr); gap: 18px; }
+.one .card { align-self: start; }
 .one .chips { margin-bottom: 8px; }
 b.differs, b.missing { color: var(--bad); }
 @media (max-width: 640px) { .one { grid-template-columns: minmax(0, 1fr); } }
