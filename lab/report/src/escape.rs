@@ -17,6 +17,24 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// `text` between tags, with what stands between backquotes as code. A backquote without another one is itself.
+#[must_use]
+pub fn prose(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, code, after)) =
+        rest.split_once('`').and_then(|(b, r)| r.split_once('`').map(|(c, a)| (b, c, a)))
+    {
+        out.push_str(&escape(before));
+        out.push_str("<code>");
+        out.push_str(&escape(code));
+        out.push_str("</code>");
+        rest = after;
+    }
+    out.push_str(&escape(rest));
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,5 +42,11 @@ mod tests {
     #[test]
     fn what_means_something_between_tags_does_so_no_more() {
         assert_eq!(escape("a<b & \"c\" 'd'"), "a&lt;b &amp; &quot;c&quot; &#39;d&#39;");
+    }
+
+    #[test]
+    fn what_stands_between_backquotes_is_code() {
+        assert_eq!(prose("see `a<b` & `c`"), "see <code>a&lt;b</code> &amp; <code>c</code>");
+        assert_eq!(prose("one ` alone"), "one ` alone");
     }
 }

@@ -2,13 +2,18 @@
 
 use std::fmt::Write as _;
 
-pub use crate::escape::escape;
+pub use crate::escape::{escape, prose};
 use crate::{Align, Drawing, Table};
 
 const CSS: &str = include_str!("page.css");
 
 /// What makes plots answer: values under the pointer, lines that can be hidden. Pages are whole without it.
 const SCRIPT: &str = include_str!("page.js");
+
+/// Characters of a cell that is not broken into lines.
+const SHORT: usize = 16;
+/// Characters of a cell that takes several lines, however wide.
+const LONG: usize = 48;
 
 /// A whole page around `body`, which is HTML; `style` are rules for its style sheet beyond those
 /// that all pages share.
@@ -52,6 +57,18 @@ pub fn drawing(out: &mut String, drawing: &Drawing) {
     );
 }
 
+/// What decides the width of a column: numbers and short words stay in one line, sentences get room.
+fn class(table: &Table, column: usize) -> &'static str {
+    let cells = || table.rows.iter().filter_map(|row| row.get(column));
+    let longest = cells().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    match table.columns[column].1 {
+        Align::Right => "number",
+        Align::Left if longest <= SHORT => "short",
+        Align::Left if longest > LONG => "long",
+        Align::Left => "text",
+    }
+}
+
 /// Adds a table in a section of its own; one with details is folded away.
 pub fn table(out: &mut String, table: &Table) {
     out.push_str("<section>");
@@ -64,21 +81,17 @@ pub fn table(out: &mut String, table: &Table) {
         let _ = writeln!(out, "<p class=\"caption\">{}</p>", escape(&table.caption));
     }
     out.push_str("<div class=\"wide\"><table>\n<tr>");
-    let class = |align: Align| match align {
-        Align::Left => "",
-        Align::Right => " class=\"number\"",
-    };
-    for (head, align) in &table.columns {
-        let _ = write!(out, "<th{}>{}</th>", class(*align), escape(head));
+    let classes: Vec<&str> = (0..table.columns.len()).map(|n| class(table, n)).collect();
+    for ((head, _), class) in table.columns.iter().zip(&classes) {
+        let _ = write!(out, "<th class=\"{class}\">{}</th>", escape(head));
     }
     out.push_str("</tr>\n");
     for row in &table.rows {
         out.push_str("<tr>");
-        for (cell, (_, align)) in row.iter().zip(&table.columns) {
+        for (cell, class) in row.iter().zip(&classes) {
             let verdict = ["agrees", "differs", "missing"].contains(&cell.as_str());
-            let class =
-                if verdict { format!(" class=\"{cell}\"") } else { class(*align).to_owned() };
-            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
+            let class = if verdict { cell.as_str() } else { class };
+            let _ = write!(out, "<td class=\"{class}\">{}</td>", escape(cell));
         }
         out.push_str("</tr>\n");
     }

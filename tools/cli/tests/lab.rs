@@ -92,7 +92,7 @@ fn a_group_is_run_and_summed_up() {
     // Named twice, run once.
     assert!(text.contains(&format!("\n{} experiments: ", ids.len())), "{text}");
     assert!(text.contains("What it changes") && text.contains("packets/s"), "{text}");
-    assert!(!text.contains("published numbers agree"), "{text}");
+    assert!(!text.contains("in agreement: "), "{text}");
     for id in ids {
         assert!(text.contains(&format!("{id}: ")), "{id} is missing in:\n{text}");
         assert!(temp.path().join("results").join(id).join("with.svg").is_file(), "{id}");

@@ -34,7 +34,7 @@ pub(super) fn comparison(comparisons: &[Comparison], aims: bool) -> Option<Table
             ]
         })
         .collect();
-    (!rows.is_empty()).then(|| Table {
+    let table = (!rows.is_empty()).then(|| Table {
         title: if aims { "Ours beside what we aim at" } else { "Ours beside the paper" }.into(),
         caption: if aims {
             "Aims of our own: no paper prints these numbers, and they count among no published ones.".into()
@@ -56,5 +56,20 @@ pub(super) fn comparison(comparisons: &[Comparison], aims: bool) -> Option<Table
         ]),
         rows,
         detail: false,
-    })
+    });
+    table.map(|table| without_empty(table, &["z"]))
+}
+
+/// The table without those of the named columns in which no row has anything.
+fn without_empty(mut table: Table, names: &[&str]) -> Table {
+    let has = |n: usize| table.rows.iter().any(|row| row[n] != "–");
+    let empty = |n: &usize| names.contains(&table.columns[*n].0.as_str()) && !has(*n);
+    let empty: Vec<usize> = (0..table.columns.len()).filter(empty).collect();
+    for n in empty.into_iter().rev() {
+        table.columns.remove(n);
+        for row in &mut table.rows {
+            row.remove(n);
+        }
+    }
+    table
 }

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tresse_report::html::{self, escape};
+use tresse_report::html::{self, escape, prose};
 
 use super::compared::comparison;
-use super::{FORMAT, PAGE, Report, SUMMARY};
-use crate::comparison::{Comparison, Kind, Verdict};
+use super::{FORMAT, PAGE, Report, SUMMARY, Tally};
+use crate::comparison::{Comparison, Verdict};
 use crate::experiment;
 
 /// The stored results in a folder: built-in experiments in their order, then others by their names. What cannot be
@@ -110,8 +110,7 @@ fn page_of(paper: &str, reports: &[&Report]) -> String {
     for report in reports {
         out.push_str("<section class=\"one\">\n");
         card(&mut out, report, "../");
-        let _ =
-            writeln!(out, "<div><p>{}</p>\n<ul class=\"chips\">", escape(&report.about.summary));
+        let _ = writeln!(out, "<div><p>{}</p>\n<ul class=\"chips\">", prose(&report.about.summary));
         badges(&mut out, std::iter::once(*report));
         out.push_str("</ul>\n");
         let outside: Vec<Comparison> =
@@ -146,31 +145,19 @@ fn counted(report: &Report) -> impl Iterator<Item = &Comparison> {
     report.comparisons.iter().filter(|c| c.claim.repeats.is_none())
 }
 
-/// How many comparisons of each kind agree, of how many. The kinds are never added.
-fn badges<'a>(out: &mut String, reports: impl Iterator<Item = &'a Report>) {
-    // Agree, differ, missing.
-    let mut verdicts = [[0; 3]; Kind::ALL.len()];
-    let mut failed = 0;
+/// How many comparisons of each kind agree, and whether runs failed.
+pub(super) fn badges<'a>(out: &mut String, reports: impl Iterator<Item = &'a Report>) {
+    let (mut tally, mut failed) = (Tally::default(), 0);
     for report in reports {
         failed += report.failures.len();
-        for c in counted(report) {
-            verdicts[c.claim.kind(&report.about.id) as usize][c.verdict as usize] += 1;
-        }
+        tally.add(report.tally());
     }
-    for (kind, [agree, differ, missing]) in Kind::ALL.into_iter().zip(verdicts) {
-        let all = agree + differ + missing;
-        if all == 0 {
-            continue;
-        }
-        let class = if agree == all { "good" } else { "bad" };
-        let _ = write!(out, "<li class=\"{class}\">{}: {agree} of {all}", kind.words());
-        if missing > 0 {
-            let _ = write!(out, ", {missing} missing");
-        }
-        out.push_str("</li>\n");
+    for (kind, count) in tally.kinds() {
+        let class = if count.is_whole() { "good" } else { "bad" };
+        let _ = writeln!(out, "<li class=\"{class}\">{}: {count}</li>", kind.words());
     }
     if failed > 0 {
-        let _ = writeln!(out, "<li class=\"bad\">{failed} runs failed</li>");
+        let _ = writeln!(out, "<li class=\"bad\">runs that failed: {failed}</li>");
     }
 }
 
@@ -217,11 +204,9 @@ fn card(out: &mut String, report: &Report, up: &str) {
 fn words(out: &mut String, report: &Report) {
     let about = &report.about;
     let _ = write!(out, "<b>{}</b> {}", escape(&about.id), escape(&about.title));
-    let (agree, all) = report.agreement();
-    if all > 0 {
-        let class = if agree == all { "good" } else { "bad" };
-        let word = if report.has_aims() { "met" } else { "agree" };
-        let _ = write!(out, " <span class=\"{class}\">{agree} of {all} {word}</span>");
+    for (kind, count) in report.tally().kinds() {
+        let class = if count.is_whole() { "good" } else { "bad" };
+        let _ = write!(out, " <span class=\"{class}\">{}: {count}</span>", kind.words());
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use tresse_report::Drawing;
-use tresse_report::html::{self, escape};
+use tresse_report::html::{self, escape, prose};
 
 use super::compared::comparison;
+use super::gallery::badges;
 use super::{Report, SUMMARY};
 use crate::common::Paper;
 use crate::runner::RUNS;
@@ -39,7 +40,6 @@ fn published_in(paper: &Paper) -> String {
 
 fn header(out: &mut String, report: &Report) {
     let e = &report.about;
-    let (agree, published) = report.agreement();
     let _ = write!(out, "<h1>{}</h1>\n<p class=\"paper\">", escape(&e.title));
     let _ = writeln!(
         out,
@@ -48,20 +48,8 @@ fn header(out: &mut String, report: &Report) {
         e.paper.as_ref().map_or(String::new(), published_in)
     );
     out.push_str("<ul class=\"chips\">\n");
-    if published > 0 {
-        let class = if agree == published { "good" } else { "bad" };
-        let _ = writeln!(
-            out,
-            "<li class=\"{class}\">{agree} of {published} {}</li>",
-            if report.has_aims() { "aims of our own are met" } else { "published numbers agree" }
-        );
-    }
-    if report.failures.is_empty() {
-        let _ = writeln!(out, "<li>{} runs, none failed</li>", report.runs);
-    } else {
-        let failed = report.failures.len();
-        let _ = writeln!(out, "<li class=\"bad\">{failed} of {} runs failed</li>", report.runs);
-    }
+    badges(out, std::iter::once(report));
+    let _ = writeln!(out, "<li>{} runs</li>", report.runs);
     let r = &e.replications;
     let plural = if r.count == 1 { "" } else { "s" };
     let _ = writeln!(out, "<li>{} replication{plural}, seed {}</li>", r.count, r.seed);
@@ -69,7 +57,7 @@ fn header(out: &mut String, report: &Report) {
         let _ = writeln!(out, "<li class=\"bad\">changed: <code>{}</code></li>", escape(change));
     }
     out.push_str("</ul>\n");
-    let _ = writeln!(out, "<section><p>{}</p></section>", escape(&e.summary));
+    let _ = writeln!(out, "<section><p>{}</p></section>", prose(&e.summary));
 }
 
 fn failures(out: &mut String, report: &Report) {
@@ -107,7 +95,7 @@ fn notes(out: &mut String, report: &Report) {
         );
     }
     for note in &report.about.notes {
-        let _ = writeln!(out, "<li>{}</li>", escape(note));
+        let _ = writeln!(out, "<li>{}</li>", prose(note));
     }
     out.push_str("</ul></section>\n");
 }

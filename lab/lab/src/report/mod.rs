@@ -7,6 +7,7 @@ mod compared;
 pub mod gallery;
 mod html;
 pub mod side_by_side;
+mod tally;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tresse_core::Profile;
 use tresse_report::{Frame, Table};
 
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::Comparison;
 use crate::error::LabError;
 use crate::experiment::{self, About, Common, Experiment};
 use crate::outcome::Outcome;
@@ -26,6 +27,7 @@ use crate::schema::Schema;
 use crate::shell::shell_word;
 use crate::version;
 
+pub use tally::{Count, Tally};
 pub use terminal::render as render_for_terminal;
 pub use tresse_report::Screen;
 
@@ -93,12 +95,10 @@ pub struct ResolvedProfile {
 const FORMAT: u32 = 4;
 
 impl Report {
-    /// How many published numbers agree, and how many there are, without those that other
-    /// experiments count.
-    pub fn agreement(&self) -> (usize, usize) {
-        let counted = || self.comparisons.iter().filter(|c| c.claim.repeats.is_none());
-        let agree = counted().filter(|c| c.verdict == Verdict::Agrees).count();
-        (agree, counted().count())
+    /// How many comparisons of each kind agree, without those that other experiments count.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.about.id, &self.comparisons)
     }
 
     /// Whether what it is compared with are aims of this project, which nobody has published.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tresse_console::say::print;
 use tresse_console::units::{Time, counted};
-use tresse_lab::report::{self, Screen};
+use tresse_lab::report::{self, Screen, Tally};
 use tresse_lab::runner::{Execution, Whole, prepare_real_time};
 use tresse_lab::{Finished, LabError, Overrides, Session, experiment};
 
@@ -149,28 +149,18 @@ struct Total {
     failed: usize,
     packets: u64,
     elapsed: Duration,
-    agree: usize,
-    published: usize,
-    met: usize,
-    aims: usize,
+    tally: Tally,
 }
 
 impl Total {
     fn add(&mut self, finished: &Finished) {
-        let (agree, published) = finished.report.agreement();
         self.experiments += 1;
         self.runs += finished.executed;
         self.reused += finished.reused;
         self.failed += finished.report.failures.len();
         self.packets += finished.packets;
         self.elapsed += finished.elapsed;
-        if finished.report.has_aims() {
-            self.met += agree;
-            self.aims += published;
-        } else {
-            self.agree += agree;
-            self.published += published;
-        }
+        self.tally.add(finished.report.tally());
     }
 
     fn text(&self) -> String {
@@ -189,12 +179,10 @@ impl Total {
                 self.packets as f64 / seconds.max(1e-9),
             );
         }
-        if self.published > 0 {
-            let _ = writeln!(out, "{} of {} published numbers agree", self.agree, self.published);
-        }
-        if self.aims > 0 {
-            let _ =
-                writeln!(out, "{} of {} of our own are met", self.met, counted(self.aims, "aim"));
+        let counts = self.tally.kinds().map(|(kind, count)| format!("{} {count}", kind.words()));
+        let counts: Vec<String> = counts.collect();
+        if !counts.is_empty() {
+            let _ = writeln!(out, "in agreement: {}", counts.join("; "));
         }
         out
     }
