@@ -55,7 +55,7 @@ pub fn totals(totals: &Totals) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} packets in {:.3} s, {} of them analysed: {} associations and connections",
+        "{} packets in {:.3} s, {} of them analysed; associations and connections: {}",
         totals.frames, totals.duration_s, totals.analysed, totals.associations
     );
     if let Some(ahead) = totals.clock_ahead_ms.filter(|ahead| *ahead != 0.0) {
