@@ -1,7 +1,9 @@
 //! What the sender tells of its decisions, in sentences.
 
 use tresse_core::wire::Tsn;
-use tresse_core::{LossCause, SpuriousCause, Time, TraceEvent, WindowCause};
+use tresse_core::{
+    LossCause, LossEvidence, LossPurpose, SpuriousCause, Time, TraceEvent, WindowCause,
+};
 
 use crate::story::{Decision, DecisionKind, millis};
 
@@ -38,7 +40,9 @@ impl Decisions {
             TraceEvent::Lost { tsn, cause, misses, .. } => {
                 self.of_chunk(now, cause, Some(misses), relative(tsn));
             }
-            TraceEvent::Sent { tsn, cause: Some(cause), .. } if is_guess(cause) => {
+            TraceEvent::Sent { tsn, cause: Some(cause), .. }
+                if cause.evidence() == LossEvidence::InFlight =>
+            {
                 self.of_chunk(now, cause, None, relative(tsn));
             }
             TraceEvent::TimerArmed { .. } => self.armed = Some(now),
@@ -158,52 +162,41 @@ fn decision(now: Time, kind: DecisionKind, what: String, why: String) -> Decisio
     Decision { at_ms: millis(now), kind, what, why, since_ms: None }
 }
 
-/// Whether chunks are sent again for this without having been declared lost.
-const fn is_guess(cause: LossCause) -> bool {
-    matches!(
-        cause,
-        LossCause::TailLossProbe
-            | LossCause::Bundled
-            | LossCause::Rescheduled
-            | LossCause::Redundant
-    )
-}
-
 /// Why chunks count as lost.
 fn declared(cause: LossCause, misses: u32) -> String {
     let sacks = match misses {
         1 => "one SACK reported what was sent later".to_owned(),
         n => format!("{n} SACKs reported what was sent later"),
     };
-    match cause {
-        LossCause::FastRetransmit => format!("{sacks} (fast retransmit, RFC 9260 §7.2.4)"),
-        LossCause::EarlyRetransmitBytes | LossCause::EarlyRetransmitPackets => {
+    match cause.evidence() {
+        LossEvidence::Counted => format!("{sacks} (fast retransmit, RFC 9260 §7.2.4)"),
+        LossEvidence::CountedEarly => {
             format!("{sacks}, and too little is in flight for three (Early Retransmit, RFC 5827)")
         }
-        LossCause::ThinFastRetransmit => format!("{sacks}, and the stream is thin"),
-        LossCause::Timeout => "T3-rtx expired".to_owned(),
-        LossCause::Rack => {
+        LossEvidence::OneSack => format!("{sacks}, and the stream is thin"),
+        LossEvidence::TimedOut => "T3-rtx expired".to_owned(),
+        LossEvidence::Overtaken => {
             "what was sent later has arrived, and the reordering window is over (RACK, RFC 8985)"
                 .to_owned()
         }
-        LossCause::PathFailure => "its path failed".to_owned(),
-        LossCause::ZeroWindowProbe => {
+        LossEvidence::Void if cause.purpose() == LossPurpose::Probe => {
             "it was a probe of a closed window, which is open now".to_owned()
         }
-        other => other.name().to_owned(),
+        LossEvidence::Void => "its path failed".to_owned(),
+        LossEvidence::InFlight => cause.name().to_owned(),
     }
 }
 
 /// Why chunks are sent again that are not known to be lost.
 fn guessed(cause: LossCause) -> String {
-    let why = match cause {
-        LossCause::TailLossProbe => {
+    let why = match cause.purpose() {
+        LossPurpose::Probe => {
             "no SACK came in time: one is asked for (tail loss probe, RFC 8985 §7)"
         }
-        LossCause::Bundled => "there is room in a packet that leaves anyway",
-        LossCause::Rescheduled => "it holds up the buffers",
-        LossCause::Redundant => "a thin stream goes over all paths",
-        other => other.name(),
+        LossPurpose::Filling => "there is room in a packet that leaves anyway",
+        LossPurpose::Detour => "it holds up the buffers",
+        LossPurpose::Copy => "a thin stream goes over all paths",
+        LossPurpose::Repair => cause.name(),
     };
     why.to_owned()
 }

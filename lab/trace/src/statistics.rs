@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use tresse_core::{LossCause, LossEvidence, LossPurpose};
 
 /// Retransmissions of the same chunk beyond this one are counted together.
 pub const MOST_NUMBERED: u32 = 12;
@@ -114,16 +115,16 @@ impl Class {
 
     /// The class of what a sender of ours calls a cause (docs/qlog.md).
     pub(crate) fn of_cause(cause: &str) -> Class {
-        match cause {
-            "timeout" => Class::Timeout,
-            "fast-retransmit" => Class::Fast,
-            "bundled" => Class::InFlight,
-            "tail-loss-probe" | "zero-window-probe" => Class::Probe,
-            "rack"
-            | "early-retransmit-bytes"
-            | "early-retransmit-packets"
-            | "thin-fast-retransmit" => Class::Early,
-            _ => Class::Other,
+        use LossEvidence::{Counted, CountedEarly, InFlight, OneSack, Overtaken, TimedOut, Void};
+        use LossPurpose::{Copy, Detour, Filling, Probe, Repair};
+        let Some(cause) = LossCause::named(cause) else { return Class::Other };
+        match (cause.evidence(), cause.purpose()) {
+            (TimedOut, _) => Class::Timeout,
+            (Counted, _) => Class::Fast,
+            (CountedEarly | OneSack | Overtaken, _) => Class::Early,
+            (InFlight | Void, Probe) => Class::Probe,
+            (InFlight | Void, Filling) => Class::InFlight,
+            (InFlight | Void, Repair | Detour | Copy) => Class::Other,
         }
     }
 
@@ -338,7 +339,6 @@ mod tests {
 
     #[test]
     fn every_cause_of_a_sender_has_a_class() {
-        use tresse_core::LossCause;
         let other: Vec<LossCause> = LossCause::ALL
             .into_iter()
             .filter(|cause| Class::of_cause(cause.name()) == Class::Other)

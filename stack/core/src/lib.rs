@@ -54,7 +54,7 @@ pub use event::{
     SpuriousCause, TraceEvent, WindowCause,
 };
 pub use extensions::Extensions;
-pub use ids::{LossCause, PathId, PathState};
+pub use ids::{LossCause, LossEvidence, LossPurpose, PathId, PathState};
 pub use mtu_discovery::MtuDiscovery;
 pub use peer_filter::PeerFilter;
 pub use profile::Profile;

@@ -115,7 +115,7 @@ impl AssociationStats {
     }
 
     /// A packet left that asks for a SACK before T3-rtx expires.
-    pub(crate) fn count_probe(&mut self) {
+    pub(crate) fn count_tail_probe(&mut self) {
         self.tail_loss_probes += 1;
     }
 

@@ -103,10 +103,10 @@ pub use tresse_core::{
     AbandonPolicy, AbandonedMessages, AddressChange, AddressError, AddressOutcome,
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, Authentication, AuthenticationEvent, AuthenticationInfo, CloseReason,
-    EndpointConfig, EndpointStats, Event, Extensions, Families, KeyError, LossCause, Message,
-    MessagePart, MtuDiscovery, PathCounters, PathId, PathSettings, PathState, PathStats,
-    PeerFilter, PortConfig, Profile, ReceivedMessage, ReconfigurationError, ReconfigurationOutcome,
-    ReconfigurationPolicy, Reliability, ResetDirection, SendFailure, SendOptions, SharedKeys,
-    SpuriousCause, Time, TraceEvent, WindowCause,
+    EndpointConfig, EndpointStats, Event, Extensions, Families, KeyError, LossCause, LossEvidence,
+    LossPurpose, Message, MessagePart, MtuDiscovery, PathCounters, PathId, PathSettings, PathState,
+    PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage, ReconfigurationError,
+    ReconfigurationOutcome, ReconfigurationPolicy, Reliability, ResetDirection, SendFailure,
+    SendOptions, SharedKeys, SpuriousCause, Time, TraceEvent, WindowCause,
 };
 pub use tresse_wire::{ChunkType, HmacIdentifier, Ppid, Ssn, StreamId, Tsn};

@@ -9,6 +9,7 @@
 //! It differs from the paper in that a gap delays nothing until data has come over two paths.
 
 use crate::ids::PathId;
+use crate::profile::MultipathParameters;
 
 /// What the receiver has seen.
 #[derive(Debug, Default)]
@@ -19,7 +20,17 @@ pub(crate) struct CmtDelayedAck {
     packets: u8,
 }
 
+/// How many packets a SACK answers that says so many, as far as that counts; 0 if it does not say.
+pub(crate) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
+    if multipath.dac { packets } else { 0 }
+}
+
 impl CmtDelayedAck {
+    /// If the profile asks for it.
+    pub(crate) fn of(multipath: &MultipathParameters) -> Option<CmtDelayedAck> {
+        multipath.dac.then(CmtDelayedAck::default)
+    }
+
     /// A packet with DATA came over `path`.
     pub(crate) fn on_packet(&mut self, path: PathId) {
         self.paths |= path.bit();

@@ -2,10 +2,12 @@
 //!
 //! Inside, TSNs are unwrapped to `u64` ("seq"), so that their order is plain.
 
-pub(crate) mod dac;
+mod dac;
 pub(crate) mod delayed;
 mod no_delay;
 pub(crate) mod received;
 pub(crate) mod report;
 pub(crate) mod timestamps;
 pub(crate) mod window;
+
+pub(crate) use dac::{CmtDelayedAck as AnsweredPackets, counted};

@@ -1,6 +1,7 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
 mod address;
+mod buffer_splitting;
 mod bursts;
 mod calm;
 mod heartbeat;
@@ -11,7 +12,7 @@ mod pacing;
 mod paths;
 mod patience;
 mod pressure;
-pub(crate) mod queue_limit;
+mod queue_limit;
 mod reachability;
 mod rivals;
 mod rtt;
@@ -29,17 +30,19 @@ use std::time::Duration;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 pub use crate::ids::{PathId, PathState};
+use crate::profile::Profile;
 pub use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;
 pub(crate) use address::PATIENCE;
+pub(crate) use buffer_splitting::allows as share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu};
 pub(crate) use paths::{MAX_PATHS, Paths};
-use queue_limit::QueueLimit;
+use queue_limit::QueueLimit as FlightLimit;
 use reachability::Reachability;
 pub(crate) use rtt::{Pace, RttEstimator};
 use t3::T3;
@@ -79,7 +82,7 @@ impl Path {
         //= RFC 9260 7.2-3
         let control = Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6());
         let limit = (concurrent && multipath.queue_limit_packets > 0)
-            .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs));
+            .then(|| FlightLimit::new(multipath.queue_limit_packets, pmdcs));
         let paced = concurrent && multipath.pacing > 0.0 || control.get().pacing_rate().is_some();
         Path {
             id,
@@ -200,7 +203,7 @@ impl Path {
 
     /// Bytes per second that it carries, as far as is known: as they are paced, or a window each round trip.
     pub(crate) fn rate(&self) -> f64 {
-        let paced = self.window.control().pacing_rate().or_else(|| self.window.pacing_rate());
+        let paced = self.window.control().pacing_rate().or_else(|| self.window.measured_rate());
         let by_window = || {
             let srtt = self.rtt.srtt().map_or(1.0, |srtt| srtt.as_secs_f64().max(1e-6));
             self.window.limited() as f64 / srtt
@@ -209,16 +212,17 @@ impl Path {
     }
 
     /// A packet with this many bytes of DATA left.
-    pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
+    pub(crate) fn pace(&mut self, now: Time, bytes: usize, profile: &Profile) {
         if let Some(rate) = self.window.control().pacing_rate() {
             self.bursts.on_sent(now, bytes, rate);
             return;
         }
         // The first window, before anything was measured, leaves as cwnd allows.
         if let Some(srtt) = self.rtt.srtt().filter(|_| self.bursts.is_paced()) {
+            let gain = profile.multipath.pacing;
             let gain = if self.window.is_starting() { 2.0 * gain } else { gain };
             let by_window = || gain * self.window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
-            let rate = self.window.pacing_rate().unwrap_or_else(by_window);
+            let rate = self.window.measured_rate().unwrap_or_else(by_window);
             self.bursts.on_sent(now, bytes, rate);
         }
     }

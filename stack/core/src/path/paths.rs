@@ -201,8 +201,8 @@ impl Paths {
         }
     }
 
-    /// When pacing lets the next packet go.
-    pub(crate) fn pacing_deadline(&self) -> Option<Time> {
+    /// When the next packet has its turn that waits for that alone.
+    pub(crate) fn departure_deadline(&self) -> Option<Time> {
         self.iter().filter_map(|p| p.bursts.deadline()).min()
     }
 

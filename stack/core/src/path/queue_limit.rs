@@ -352,7 +352,7 @@ impl QueueLimit {
     }
 
     /// Bytes per second at which packets leave; `None` until the path was seen full.
-    pub(crate) fn pacing_rate(&self) -> Option<f64> {
+    pub(crate) fn measured_rate(&self) -> Option<f64> {
         if self.is_starting() || self.bdp() == 0 || self.rivals.are_here() {
             return None;
         }
@@ -407,7 +407,7 @@ mod tests {
 
         fn fill(&mut self, bytes: usize) {
             while self.in_flight.len() * MSS < bytes {
-                if let Some(rate) = self.limit.pacing_rate() {
+                if let Some(rate) = self.limit.measured_rate() {
                     let due = self.now.max(self.pacer.next());
                     if self.in_flight.front().is_some_and(|(_, _, acked)| *acked < due) {
                         break;

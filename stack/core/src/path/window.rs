@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use super::FlightLimit;
 use super::marks::Marks;
-use super::queue_limit::QueueLimit;
 use crate::congestion::{CongestionControl, Controller, RateReduction};
 use crate::profile::Profile;
 use crate::scoreboard::PathAck;
@@ -17,7 +17,7 @@ const OVERLOADED: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct Window {
     control: Controller,
-    limit: Option<QueueLimit>,
+    limit: Option<FlightLimit>,
     /// During fast recovery.
     reduction: Option<RateReduction>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
@@ -38,7 +38,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(control: Controller, limit: Option<QueueLimit>) -> Window {
+    pub(super) fn new(control: Controller, limit: Option<FlightLimit>) -> Window {
         Window {
             control,
             limit,
@@ -88,23 +88,23 @@ impl Window {
     /// Bytes that may be in flight beside other paths: cwnd, or less to keep the queue short.
     #[inline]
     pub(crate) fn limited(&self) -> usize {
-        let limit = self.limit.as_ref().map_or(usize::MAX, QueueLimit::bytes);
+        let limit = self.limit.as_ref().map_or(usize::MAX, FlightLimit::bytes);
         self.cwnd().min(limit)
     }
 
     /// Bytes per second at which packets leave, if a rate was measured ([`queue_limit`](crate::path::queue_limit)).
-    pub(super) fn pacing_rate(&self) -> Option<f64> {
-        self.limit.as_ref().and_then(QueueLimit::pacing_rate)
+    pub(super) fn measured_rate(&self) -> Option<f64> {
+        self.limit.as_ref().and_then(FlightLimit::measured_rate)
     }
 
     /// Losses or others limit the path, as far as is known; coupled controls are about such paths.
     pub(crate) fn is_pressed(&self) -> bool {
-        self.limit.as_ref().is_none_or(QueueLimit::is_pressed)
+        self.limit.as_ref().is_none_or(FlightLimit::is_pressed)
     }
 
     /// In slow start, on a path that was not seen full.
     pub(super) fn is_starting(&self) -> bool {
-        let starting = self.limit.as_ref().is_none_or(QueueLimit::is_starting);
+        let starting = self.limit.as_ref().is_none_or(FlightLimit::is_starting);
         starting && self.cwnd() < self.ssthresh() && !self.is_recovering()
     }
 

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 
 use tresse_wire::Tsn;
 
-use crate::ack::dac::CmtDelayedAck;
+use crate::ack::AnsweredPackets;
 use crate::ack::delayed::{DelayedAck, PacketFacts};
 use crate::ack::received::ReceivedTsns;
 use crate::ack::report::Report;
@@ -69,8 +69,8 @@ pub(crate) struct Receiver {
     timestamps: TimestampEcho,
     /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
     retransmission: bool,
-    /// Delayed acknowledgement for CMT.
-    dac: Option<CmtDelayedAck>,
+    /// The packets that the next SACK answers, if it is to say how many.
+    answered: Option<AnsweredPackets>,
     /// What is promised never to be discarded; `Off` unless NR-SACKs were agreed on.
     nr_sack: NrSackMode,
     /// The blocks of the SACK being written.
@@ -138,8 +138,8 @@ impl Receiver {
             ack_source: None,
             timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
-            dac: (config.concurrent_transfer && config.profile.multipath.dac)
-                .then(CmtDelayedAck::default),
+            answered: AnsweredPackets::of(&config.profile.multipath)
+                .filter(|_| config.concurrent_transfer),
             nr_sack,
             report: Report::default(),
             marks: Marks::default(),
@@ -177,9 +177,9 @@ impl Receiver {
         self.ack_source = packet.source;
         self.marks.end_packet(packet.arrival);
         let mut gap = packet.filled || self.received.has_gaps();
-        if let Some(dac) = &mut self.dac {
-            dac.on_packet(packet.arrival);
-            gap &= !dac.ignores_gaps();
+        if let Some(answered) = &mut self.answered {
+            answered.on_packet(packet.arrival);
+            gap &= !answered.ignores_gaps();
         }
         self.delayed.on_packet(now, PacketFacts { gap, ..packet.facts });
         //= RFC 9260 6.4-3 6.7-2

@@ -3,7 +3,7 @@
 use tresse_wire::{PacketWriter, SackFlags};
 
 use super::Receiver;
-use crate::ack::dac::CmtDelayedAck;
+use crate::ack::AnsweredPackets;
 use crate::ack::report::Kept;
 use crate::ids::PathId;
 use crate::profile::NrSackMode;
@@ -74,7 +74,7 @@ impl Receiver {
         //= RFC 9260 6.2-15 6.2-16
         let cumulative = self.received.cumulative();
         let retransmission = retransmit_bit && self.retransmission;
-        let packets = self.dac.as_mut().map_or(0, CmtDelayedAck::take);
+        let packets = self.answered.as_mut().map_or(0, AnsweredPackets::take);
         let flags = SackFlags { retransmission, packets };
         let gaps = self.report.gaps.iter().copied();
         if self.nr_sack == NrSackMode::Off {

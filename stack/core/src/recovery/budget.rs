@@ -213,7 +213,7 @@ impl Budget {
             self.open.pop_front();
         }
         let Sent { now, path, seq, end, calm, .. } = *sent;
-        let order = LossCause::DECLARED_BY_SACKS.contains(&cause);
+        let order = cause.is_found_by_sacks();
         self.open.push_back(Repair {
             seq,
             sent: now,

@@ -23,6 +23,8 @@ use crate::profile::{ChunkRescheduling, MultipathParameters};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 
+const CAUSE: LossCause = LossCause::Rescheduled;
+
 /// How full the buffers are, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
@@ -47,7 +49,7 @@ pub(crate) struct Rescheduling {
 }
 
 impl Rescheduling {
-    /// The chunks to send again over another path, after a SACK. `srtt` is that of a path.
+    /// The chunks to send again over another path, after a SACK, and for which cause. `srtt` is that of a path.
     pub(crate) fn on_sack(
         &mut self,
         now: Time,
@@ -55,7 +57,7 @@ impl Rescheduling {
         buffers: &Buffers,
         board: &Scoreboard,
         srtt: impl Fn(PathId) -> Duration,
-    ) -> Option<Range<u64>> {
+    ) -> Option<(Range<u64>, LossCause)> {
         if parameters.chunk_rescheduling == ChunkRescheduling::Off
             || !buffers.blocked(parameters.rescheduling_threshold)
         {
@@ -66,17 +68,17 @@ impl Rescheduling {
         let gap_acked = board.first_gap_acked()?;
         let path = chunk.path;
         let rested = |since: Time| now.since(since) >= srtt(path);
-        if chunk.cause == Some(LossCause::Rescheduled) && !rested(chunk.last_sent) {
+        if chunk.cause == Some(CAUSE) && !rested(chunk.last_sent) {
             return None;
         }
         if parameters.chunk_rescheduling == ChunkRescheduling::Blocking {
-            return Some(first..gap_acked);
+            return Some((first..gap_acked, CAUSE));
         }
         if self.last.is_some_and(|(last, at)| last == path && !rested(at)) {
             return None;
         }
         self.last = Some((path, now));
-        Some(first..first + 1)
+        Some((first..first + 1, CAUSE))
     }
 }
 
@@ -128,7 +130,7 @@ mod tests {
         let found =
             state.on_sack(now, &parameters, buffers, &board(), |_| Duration::from_millis(100));
         let base = board().cumulative();
-        found.map(|range| range.start - base..range.end - base)
+        found.map(|(range, _)| range.start - base..range.end - base)
     }
 
     #[test]

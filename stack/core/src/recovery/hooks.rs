@@ -260,8 +260,8 @@ impl Recovery {
         fills.then(|| Worth::new(profile.bundle_fast_retransmit.overdue()))
     }
 
-    /// A probe has room: which chunks in flight ride along.
-    pub(crate) fn beside_probe(profile: &Profile, thin: bool) -> Option<Worth> {
+    /// A probe of the tail has room: which chunks in flight ride along.
+    pub(crate) fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
         let bundle = &profile.bundle_fast_retransmit;
         (bundle.enabled && thin).then(|| Worth::new(bundle.overdue()))
     }

@@ -39,7 +39,7 @@ use crate::time::Time;
 use budget::Budget;
 pub(crate) use bundling::Worth;
 use bundling::overdue::Overdue;
-pub(crate) use chunk_rescheduling::{Buffers, Rescheduling};
+pub(crate) use chunk_rescheduling::{Buffers, Rescheduling as Detours};
 pub(crate) use hooks::{Guess, RtoMin};
 pub(crate) use immediate_sack::Asking;
 use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
@@ -121,10 +121,10 @@ pub(crate) struct Decisions {
     pub(crate) lost: SmallVec<[(u64, u64, LossCause); 4]>,
     /// New packets that may be sent beyond the congestion window.
     pub(crate) send_new: u32,
-    /// One of them is a tail loss probe.
+    /// One of them probes the tail of what is in flight.
     pub(crate) probes_new: bool,
-    /// A chunk in flight to send again as a tail loss probe.
-    pub(crate) probe: Option<u64>,
+    /// A chunk in flight to send again for that, and why.
+    pub(crate) probe: Option<(u64, LossCause)>,
 }
 
 impl Decisions {

@@ -16,6 +16,7 @@
 
 use std::time::Duration;
 
+use crate::ids::LossCause;
 use crate::time::Time;
 
 /// Less than that is a matter of how hosts are scheduled.
@@ -35,6 +36,9 @@ pub(crate) struct PathFacts {
 }
 
 impl PathFacts {
+    /// Why what is in flight there leaves again.
+    pub(crate) const CAUSE: LossCause = LossCause::Rescheduled;
+
     /// When the path will be silent; `None` if it owes no answer or has never given one.
     pub(crate) fn deadline(&self, max_sack_delay: Duration) -> Option<Time> {
         let srtt = self.srtt.filter(|_| self.in_flight)?;

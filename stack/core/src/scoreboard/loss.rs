@@ -92,15 +92,12 @@ impl Scoreboard {
         }
         chunk.state = ChunkState::Lost;
         chunk.cause = Some(cause);
-        match cause {
-            LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe => {
-                chunk.fast_retransmitted = false;
-                chunk.misses = 0;
-            }
-            _ => {
-                chunk.fast_retransmitted = true;
-                chunk.misses = self.paths[usize::from(chunk.path.0)].missing.misses(seq);
-            }
+        if cause.begins_again() {
+            chunk.fast_retransmitted = false;
+            chunk.misses = 0;
+        } else {
+            chunk.fast_retransmitted = true;
+            chunk.misses = self.paths[usize::from(chunk.path.0)].missing.misses(seq);
         }
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
         let user_bytes = chunk.chunk.payload.len();
@@ -129,7 +126,7 @@ impl Scoreboard {
         // As if it had been lost and forgotten why, so that what is counted stays in one place.
         let i = (seq - self.base) as usize;
         let before = (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses);
-        self.mark_lost(seq, LossCause::Bundled);
+        self.mark_lost(seq, LossCause::FastRetransmit);
         self.ring[i].fast_retransmitted = before.1;
         self.record_retransmission(now, path, seq, Eligibility::Rule5);
         (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses) = before;

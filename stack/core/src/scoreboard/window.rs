@@ -16,6 +16,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::Scoreboard;
+use crate::profile::MultipathParameters;
 use crate::ranges::{Range, difference, union};
 
 /// Beyond every sequence number; one more does not overflow.
@@ -70,6 +71,11 @@ impl SackWindow {
 }
 
 impl Scoreboard {
+    /// Looks at as much of every SACK as a profile says.
+    pub(crate) fn watch_as(&mut self, multipath: &MultipathParameters) {
+        self.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
+    }
+
     /// Looks at the first `size` TSNs of every SACK, and at one of this many `pieces` of the rest; 0
     /// for either means everything.
     pub fn set_sack_window(&mut self, size: u32, pieces: u32) {

@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 use super::strategy::{PathViews, Strategy};
 use super::strikes::Strikes;
 use super::{Context, Sender};
+use crate::ack;
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
-use crate::path::{Path, PathId, Paths, rtx_policy};
-use crate::profile::{BufferSplitting, Profile, RetransmissionPolicy};
+use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
+use crate::profile::{Profile, RetransmissionPolicy};
 use crate::recovery::Buffers;
 use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
 use crate::time::Time;
@@ -69,13 +70,7 @@ impl Strategy for Concurrent {
         let (board, n) = (&sender.board, cx.data_paths().count().max(1));
         let send_share = sender.buffer.limit() / n;
         let receive_share = (sender.buffer.a_rwnd() + board.flight_user_bytes()) / n;
-        match cx.profile().multipath.buffer_splitting {
-            BufferSplitting::None => true,
-            BufferSplitting::Outstanding => board.flight(path) < send_share.min(receive_share),
-            BufferSplitting::Buffered => {
-                board.buffered_on(path) < send_share && board.flight(path) < receive_share
-            }
-        }
+        share_allows(cx.profile(), board, path, send_share, receive_share)
     }
 
     fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
@@ -102,9 +97,9 @@ impl Strategy for Concurrent {
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
     fn on_new(&self, sender: &mut Sender, cx: &Context<'_>, path: PathId, seqs: &Range<u64>) {
         let thin = sender.is_thin();
-        if sender.distribution.duplicates(thin) {
+        if let Some(cause) = sender.distribution.duplicates(thin) {
             let others: SmallVec<[PathId; 4]> = cx.data_paths().filter(|id| *id != path).collect();
-            sender.distribution.plan_copies(others.into_iter(), seqs);
+            sender.distribution.plan_copies(others.into_iter(), seqs, cause);
         }
     }
 
@@ -145,7 +140,7 @@ impl Strategy for Concurrent {
         chunk: &Outstanding,
     ) -> PathId {
         let last = chunk.path;
-        if chunk.cause == Some(LossCause::Rescheduled) {
+        if chunk.cause.is_some_and(LossCause::takes_another_path) {
             // The point is to take another one, the fastest.
             let others: PathViews = paths.iter().copied().filter(|p| p.id != last).collect();
             let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
@@ -169,7 +164,7 @@ impl Strategy for Concurrent {
         path: PathId,
     ) -> bool {
         let early = cx.profile().multipath.retransmission == RetransmissionPolicy::Earliest;
-        (early && chunk.cause != Some(LossCause::Rescheduled))
+        (early && !chunk.cause.is_some_and(LossCause::takes_another_path))
             || self.retransmission_path(cx, views, chunk) == path
     }
 
@@ -192,7 +187,7 @@ impl Strategy for Concurrent {
     fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes {
         let multipath = &profile.multipath;
         if multipath.split_fast_retransmit {
-            return Strikes::Split { packets: if multipath.dac { packets } else { 0 } };
+            return Strikes::Split { packets: ack::counted(multipath, packets) };
         }
         Strikes::of(profile, in_recovery)
     }
@@ -229,14 +224,14 @@ impl Strategy for Concurrent {
         let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
         let found =
             sender.distribution.reschedule(cx.now, parameters, &buffers, &sender.board, srtt);
-        let Some(range) = found else { return };
+        let Some((range, cause)) = found else { return };
         let blocking = sender.board.get(range.start).map(|c| c.path);
         for seq in range {
             let chunk = sender.board.get(seq);
             // What may not be sent again is left where it is.
             let stays = chunk.is_some_and(Outstanding::is_spent);
             if chunk.map(|c| c.path) == blocking && !stays {
-                sender.lose(cx, seq, LossCause::Rescheduled);
+                sender.lose(cx, seq, cause);
             }
         }
     }

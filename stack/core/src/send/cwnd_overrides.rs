@@ -1,18 +1,20 @@
 //! Packets that may leave whatever cwnd says (RFC 9260 §6.3.3 E3, §7.2.4 rule 3), and those that wait although
 //! it would let them go.
 
+use crate::ids::LossCause;
+
 /// What was permitted at the last events, and is not used up.
 #[derive(Debug, Default)]
 pub(crate) struct CwndOverrides {
-    /// New packets that Limited Transmit allows beyond cwnd.
+    /// New packets that may leave beyond cwnd.
     extra: u32,
     //= RFC 9260 7.2.4-4
     /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
     retransmit_now: bool,
     /// The rest of it waits for a SACK (`congestion.one_packet_until_sack`).
     rest_waits: bool,
-    /// A chunk in flight that leaves again as a tail loss probe (RFC 8985 §7.3).
-    probe: Option<u64>,
+    /// A chunk in flight that leaves again to probe the tail, and why.
+    tail_probe: Option<(u64, LossCause)>,
 }
 
 impl CwndOverrides {
@@ -51,16 +53,16 @@ impl CwndOverrides {
         self.rest_waits = false;
     }
 
-    /// A chunk in flight may leave again as a tail loss probe.
+    /// A chunk in flight may leave again to probe the tail.
     #[inline]
-    pub(crate) fn probe(&mut self, seq: Option<u64>) {
-        self.probe = seq.or(self.probe);
+    pub(crate) fn probe_tail(&mut self, probe: Option<(u64, LossCause)>) {
+        self.tail_probe = probe.or(self.tail_probe);
     }
 
-    /// A tail loss probe leaves.
+    /// It leaves.
     #[inline]
-    pub(crate) fn take_probe(&mut self) -> Option<u64> {
-        self.probe.take()
+    pub(crate) fn take_tail_probe(&mut self) -> Option<(u64, LossCause)> {
+        self.tail_probe.take()
     }
 
     /// This many new packets may leave beyond cwnd.

@@ -4,21 +4,29 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::path::scheduler::{Scheduler, View};
 use crate::profile::MultipathParameters;
-use crate::recovery::{Buffers, Rescheduling};
+use crate::recovery::{Buffers, Detours};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
+
+/// Chunks in flight that leave once more over another path.
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    pub(super) path: PathId,
+    pub(super) seqs: Range<u64>,
+    pub(super) cause: LossCause,
+}
 
 /// The choice of paths for data.
 #[derive(Debug)]
 pub(crate) struct Distribution {
     /// Which path new data takes, when several may.
     scheduler: Scheduler,
-    rescheduling: Rescheduling,
-    /// Chunks of a thin stream that leave once more, on these paths.
-    copies: VecDeque<(PathId, Range<u64>)>,
+    detours: Detours,
+    /// What leaves once more over other paths.
+    copies: VecDeque<Copies>,
     /// How often the buffers kept data from a path with room.
     blocked: u64,
 }
@@ -27,7 +35,7 @@ impl Distribution {
     pub(super) fn new(parameters: &MultipathParameters) -> Distribution {
         Distribution {
             scheduler: Scheduler::new(parameters.scheduler),
-            rescheduling: Rescheduling::default(),
+            detours: Detours::default(),
             copies: VecDeque::new(),
             blocked: 0,
         }
@@ -38,24 +46,29 @@ impl Distribution {
         self.scheduler.choose(view)
     }
 
-    /// Whether packets of a stream, thin or not, are sent over all the other paths too.
-    pub(crate) fn duplicates(&mut self, thin: bool) -> bool {
+    /// Why packets of a stream, thin or not, are sent over all the other paths too, if they are.
+    pub(super) fn duplicates(&mut self, thin: bool) -> Option<LossCause> {
         self.scheduler.duplicates(thin)
     }
 
     /// These chunks leave once more, on each of `paths`.
-    pub(crate) fn plan_copies(&mut self, paths: impl Iterator<Item = PathId>, seqs: &Range<u64>) {
-        self.copies.extend(paths.map(|path| (path, seqs.clone())));
+    pub(super) fn plan_copies(
+        &mut self,
+        paths: impl Iterator<Item = PathId>,
+        seqs: &Range<u64>,
+        cause: LossCause,
+    ) {
+        self.copies.extend(paths.map(|path| Copies { path, seqs: seqs.clone(), cause }));
     }
 
     /// No copies leave there any more: the path is gone.
     pub(crate) fn leave_path(&mut self, path: PathId) {
-        self.copies.retain(|(on, _)| *on != path);
+        self.copies.retain(|copies| copies.path != path);
     }
 
-    /// The next chunks that leave once more, and their path.
+    /// The next of them.
     #[inline]
-    pub(crate) fn take_copies(&mut self) -> Option<(PathId, Range<u64>)> {
+    pub(super) fn take_copies(&mut self) -> Option<Copies> {
         self.copies.pop_front()
     }
 
@@ -69,7 +82,7 @@ impl Distribution {
         self.blocked += 1;
     }
 
-    /// What holds up the buffers and is to be sent again over another path, after a SACK.
+    /// What holds up the buffers and is to be sent again over another path, after a SACK, and the cause of that.
     pub(crate) fn reschedule(
         &mut self,
         now: Time,
@@ -77,7 +90,7 @@ impl Distribution {
         buffers: &Buffers,
         board: &Scoreboard,
         srtt: impl Fn(PathId) -> Duration,
-    ) -> Option<Range<u64>> {
-        self.rescheduling.on_sack(now, parameters, buffers, board, srtt)
+    ) -> Option<(Range<u64>, LossCause)> {
+        self.detours.on_sack(now, parameters, buffers, board, srtt)
     }
 }

@@ -91,10 +91,10 @@ impl Sender {
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.overrides.add_extra(decisions.send_new);
         if decisions.probes_new {
-            cx.journal.stats.tail_loss_probes += 1;
+            cx.journal.stats.count_tail_probe();
         }
-        let probe = decisions.probe.and_then(|seq| self.judge_probe(cx, seq));
-        self.overrides.probe(probe);
+        let probe = decisions.probe.filter(|(seq, _)| self.lets_probe(cx, *seq));
+        self.overrides.probe_tail(probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut fresh = 0u32; // The same for losses that no mark has answered for.

@@ -114,7 +114,7 @@ impl Sender {
     pub(crate) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
         let multipath = &config.profile.multipath;
         let mut board = Scoreboard::new(initial_tsn);
-        board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
+        board.watch_as(multipath);
         board.set_counts_headers(config.profile.congestion.counts_headers);
         // Until it is known what is agreed on, what will fit a chunk is what surely does.
         board.set_interleaved(config.extensions.interleaving);

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use super::{Context, Sender};
 use crate::config::AssociationConfig;
-use crate::event::LossCause;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
 use crate::recovery::{PathFacts, Recovery};
@@ -60,7 +59,7 @@ impl Sender {
 
     /// Takes what is in flight off the paths that have been silent for too long. Returns those that are to be
     /// asked whether they are alive.
-    pub(super) fn leave_silent_paths(&mut self, cx: &mut Context<'_>) -> Silent {
+    pub(super) fn leave_silent(&mut self, cx: &mut Context<'_>) -> Silent {
         let now = cx.now;
         let mut asked = Silent::new();
         for path in cx.paths.ids() {
@@ -73,7 +72,7 @@ impl Sender {
                 |p: &Path| p.id != path && p.preferred() && self.silence_facts(p).vouches(since);
             let alive = cx.paths.iter().any(vouches);
             if alive {
-                self.leave_silent_path(cx, path);
+                self.leave(cx, path);
                 asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
@@ -83,10 +82,10 @@ impl Sender {
         asked
     }
 
-    fn leave_silent_path(&mut self, cx: &mut Context<'_>, path: PathId) {
+    fn leave(&mut self, cx: &mut Context<'_>, path: PathId) {
         cx.paths[path].reachability.fall_silent();
         for seq in self.in_flight(path) {
-            self.lose(cx, seq, LossCause::Rescheduled);
+            self.lose(cx, seq, PathFacts::CAUSE);
         }
         cx.opportunity();
     }

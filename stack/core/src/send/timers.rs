@@ -24,7 +24,7 @@ impl Sender {
         let deadlines = [
             self.recovery.deadline(),
             self.tail_probe_deadline(paths),
-            paths.pacing_deadline(),
+            paths.departure_deadline(),
             self.silence_deadline(paths, config, state),
             self.queue.deadline(),
             self.lifetime_deadline(),
@@ -44,11 +44,11 @@ impl Sender {
             self.on_recovery_timer(cx);
         }
         let silent = if due(self.silence_deadline(cx.paths, cx.config, cx.state)) {
-            self.leave_silent_paths(cx)
+            self.leave_silent(cx)
         } else {
             Silent::new()
         };
-        if due(cx.paths.pacing_deadline()) {
+        if due(cx.paths.departure_deadline()) {
             for path in cx.paths.iter_mut() {
                 path.bursts.wake();
             }

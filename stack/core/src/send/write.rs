@@ -2,10 +2,9 @@
 
 mod bundle;
 
-use std::ops::Range;
-
 use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn, padded};
 
+use super::distribution::Copies;
 use super::{Context, Sender};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{PathId, Paths};
@@ -28,10 +27,10 @@ enum What {
     /// Lost chunks, from this one on.
     Lost(u64),
     New,
-    /// A tail loss probe with this chunk, which is in flight.
-    Probe(u64),
+    /// This chunk, which is in flight, to probe the tail.
+    TailProbe(u64, LossCause),
     /// Copies of these chunks, which another path carries.
-    Copies(Range<u64>),
+    Copies(Copies),
 }
 
 impl Plan {
@@ -46,7 +45,7 @@ impl Plan {
 
     /// It is for chunks in flight.
     pub(crate) const fn is_copy(&self) -> bool {
-        matches!(self.what, What::Probe(_) | What::Copies(_))
+        matches!(self.what, What::TailProbe(..) | What::Copies(_))
     }
 }
 
@@ -130,7 +129,7 @@ impl Sender {
             self.decay_idle(cx, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
-        if let Some(plan) = self.plan_probe().or_else(|| self.plan_copies(cx)) {
+        if let Some(plan) = self.plan_tail_probe().or_else(|| self.plan_copies(cx)) {
             return Some(plan);
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
@@ -169,8 +168,8 @@ impl Sender {
                     self.write_new(cx, packet);
                 }
             }
-            What::Probe(seq) => self.write_probe(cx, packet, *seq),
-            What::Copies(seqs) => self.write_elsewhere(cx, packet, seqs),
+            What::TailProbe(seq, cause) => self.write_tail_probe(cx, packet, *seq, *cause),
+            What::Copies(copies) => self.write_elsewhere(cx, packet, copies),
         }
     }
 
@@ -425,7 +424,7 @@ impl Sender {
         }
         let flight = self.board.flight(path);
         let waits = self.board.first_lost().is_some() || !self.queue.rests();
-        let pacing = cx.profile().multipath.pacing;
+        let profile = cx.profile();
         let p = &mut cx.paths[path];
         let first_of_flight = flight <= carried.bytes;
         if first_of_flight {
@@ -438,7 +437,7 @@ impl Sender {
             self.board.note_departure(cx.now, path, carried.highest, first_of_flight);
         }
         p.window.on_sent(cx.now, carried.bytes, flight, waits);
-        p.pace(cx.now, carried.bytes, pacing);
+        p.pace(cx.now, carried.bytes, profile);
         let round_trip = p.rtt.round_trip();
         let recovering = cx.paths.in_fast_recovery();
         self.recovery.on_packet(carried.highest);

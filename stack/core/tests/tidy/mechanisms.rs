@@ -31,13 +31,29 @@ const SHARED: [&str; 14] = [
     "t3_rtx",
 ];
 
+/// Mechanisms that are outside of these folders, and their files. The `mod.rs` beside them is their registry.
+const ELSEWHERE: [(&str, &[&str]); 5] = [
+    ("buffer_splitting", &["core/src/path/buffer_splitting.rs"]),
+    ("dac", &["core/src/ack/dac.rs"]),
+    ("pacing", &["core/src/path/pacing.rs", "core/src/path/bursts.rs"]),
+    ("queue_limit", &["core/src/path/queue_limit.rs"]),
+    ("sack_window", &["core/src/scoreboard/window.rs"]),
+];
+
 /// Mechanisms whose name is also a word for something else, which is not told apart here.
 const HOMONYMS: [&str; 8] =
     ["cycle", "min_rtt", "model", "new_data", "order", "primary", "priority", "probe_rtt"];
 
-/// Words for something else in most places, but not in these.
-const LOCAL: [&str; 2] = ["budget", "floor"];
+/// Words for something else in most places, but not in these; as parts of other words they are nowhere mechanisms.
+const LOCAL: [&str; 3] = ["budget", "floor", "overdue"];
 const SENDING: [&str; 2] = ["send/", "path/window.rs"];
+
+/// Words with the name of a mechanism in them that are no such names: a term of draft-ietf-ccwg-bbr, and a parameter that
+/// another mechanism has in its own table.
+const TERMS: [&str; 2] = ["pacing_rate", "trust_immediate_sack"];
+
+/// The causes of RFC 9260 itself. What is sent again for another one is for a mechanism, or a scheduler, to say.
+const CAUSES: [&str; 4] = ["FastRetransmit", "PathFailure", "Timeout", "ZeroWindowProbe"];
 
 /// Mechanisms whose table in the profile has another name than their file.
 const TABLES: [(&str, &str); 2] = [
@@ -51,7 +67,7 @@ const REGISTRIES: [&str; 6] = [
     "core/src/recovery/hooks.rs",
     "core/src/recovery/registry.rs",
     "core/src/profile",
-    "core/src/ids.rs",
+    "core/src/ids/loss_cause.rs",
     "core/src/event.rs",
     "core/src/stats.rs",
 ];
@@ -59,6 +75,14 @@ const REGISTRIES: [&str; 6] = [
 fn is_registry(name: &str) -> bool {
     let is_mod = name.ends_with("/mod.rs") && FOLDERS.iter().any(|folder| name.starts_with(folder));
     is_mod || REGISTRIES.iter().any(|registry| name.starts_with(registry))
+}
+
+/// Whether a mechanism that is outside of the folders may be named in this file.
+fn is_at_home(mechanism: &str, name: &str) -> bool {
+    let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let beside = |file: &str| folder(file) == folder(name) && name.ends_with("/mod.rs");
+    let home = ELSEWHERE.iter().find(|(other, _)| *other == mechanism);
+    home.is_some_and(|(_, files)| files.iter().any(|file| *file == name || beside(file)))
 }
 
 fn stem(name: &str) -> &str {
@@ -72,17 +96,39 @@ fn mechanisms(sources: &[Source]) -> BTreeSet<&str> {
     let stems = inside.filter(|name| !name.contains("/tests")).map(stem);
     stems
         .chain(TABLES.map(|(table, _)| table))
+        .chain(ELSEWHERE.map(|(name, _)| name))
         .filter(|stem| *stem != "mod" && !SHARED.contains(stem) && !HOMONYMS.contains(stem))
         .collect()
 }
 
-/// `thin_rto_min` as a type.
-fn camel(stem: &str) -> String {
-    let capital = |word: &str| {
-        let (first, rest) = word.split_at(1.min(word.len()));
-        first.to_uppercase() + rest
+/// The parts of a word, in lower case: those of `thin_rto_min` as well as of `ThinRtoMin`.
+fn parts(word: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut before = '_';
+    for c in word.chars() {
+        let begins = c == '_' || (c.is_uppercase() && before.is_lowercase());
+        if begins && parts.last().is_some_and(|part| !part.is_empty()) {
+            parts.push(String::new());
+        }
+        if let Some(part) = parts.last_mut().filter(|_| c != '_') {
+            part.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    parts
+}
+
+/// Whether a word is the name of a mechanism, or has it in it, perhaps of several of them.
+fn names(word: &str, mechanism: &str) -> bool {
+    let (parts, wanted) = (parts(word), parts(mechanism));
+    if LOCAL.contains(&mechanism) {
+        return parts == wanted;
+    }
+    let is = |part: &String, wanted: &String| {
+        part == wanted || part.strip_suffix('s') == Some(wanted.as_str())
     };
-    stem.split('_').map(capital).collect()
+    let all = |run: &[String]| run.iter().zip(&wanted).all(|(part, wanted)| is(part, wanted));
+    !TERMS.contains(&word) && parts.windows(wanted.len()).any(all)
 }
 
 /// The words of the code of a file, its comments and inline tests left out.
@@ -105,17 +151,52 @@ fn mechanisms_are_named_by_themselves_alone() {
     for source in sources.iter().filter(|source| !source.is_test() && !is_registry(&source.name)) {
         let words = words(source);
         let own = |name: &str| {
-            name == stem(&source.name) || TABLES.contains(&(name, source.name.as_str()))
+            // `blest_all.rs` is another one than `blest.rs`.
+            names(stem(&source.name), name)
+                || TABLES.contains(&(name, source.name.as_str()))
+                || is_at_home(name, &source.name)
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {
-            if words.contains(*mechanism) || words.contains(&camel(mechanism)) {
-                let file = source.name.trim_start_matches("core/src/");
-                let is_sending = SENDING.iter().any(|place| file.starts_with(place));
-                if is_sending || !LOCAL.contains(mechanism) {
-                    found.push((*mechanism, file));
-                }
+            let file = source.name.trim_start_matches("core/src/");
+            let is_sending = SENDING.iter().any(|place| file.starts_with(place));
+            if is_sending || !LOCAL.contains(mechanism) {
+                let named = words.iter().filter(|word| names(word, mechanism));
+                found.extend(named.map(|word| (word.clone(), file)));
             }
         }
     }
     assert!(found.is_empty(), "what one has to tell another goes through a hook: {found:?}");
+}
+
+/// `LossCause::PROBE` would be another name of one.
+#[test]
+fn causes_of_mechanisms_are_given_by_them() {
+    let decides = ["core/src/recovery/", "core/src/path/scheduler/", "core/src/ids/"];
+    let mut found = Vec::new();
+    for source in super::sources().iter().filter(|source| source.name.starts_with("core/src/")) {
+        if source.is_test() || decides.iter().any(|folder| source.name.starts_with(folder)) {
+            continue;
+        }
+        let code: Vec<&str> = source.lines().take(source.code_lines()).collect();
+        let code = code.join("\n");
+        for rest in code.split("LossCause::").skip(1) {
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            let is_variant = name.starts_with(char::is_uppercase) && name != "ALL";
+            if is_variant && !CAUSES.contains(&name.as_str()) {
+                found.push((name, source.name.clone()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "the cause comes from who decides: {found:?}");
+}
+
+#[test]
+fn names_are_found_in_other_words() {
+    let found = |word: &str, mechanism: &str| names(word, mechanism);
+    assert!(
+        found("TailLossProbe", "tail_loss_probe") && found("tail_loss_probes", "tail_loss_probe")
+    );
+    assert!(found("on_rack_timer", "rack") && found("RackState", "rack"));
+    assert!(!found("track", "rack") && !found("tail_probe", "tail_loss_probe"));
+    assert!(!found("overdue_at", "overdue") && !found("pacing_rate", "pacing"));
 }

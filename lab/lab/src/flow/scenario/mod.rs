@@ -420,7 +420,7 @@ fn counters(
 ) -> BTreeMap<String, f64> {
     let fast = |counts: &[u64]| {
         let pairs = LossCause::ALL.iter().zip(counts);
-        pairs.filter(|(cause, _)| by_sack(**cause)).map(|(_, n)| *n).sum::<u64>() as f64
+        pairs.filter(|(cause, _)| cause.is_found_by_sacks()).map(|(_, n)| *n).sum::<u64>() as f64
     };
     let packets = fast(&sender.retransmitted_packets);
     let chunks = fast(&sender.retransmitted_chunks);
@@ -452,18 +452,6 @@ fn counters(
         put("fast_events_per_mb", events / megabytes);
     }
     values
-}
-
-/// Whether SACKs found the loss.
-fn by_sack(cause: LossCause) -> bool {
-    matches!(
-        cause,
-        LossCause::FastRetransmit
-            | LossCause::EarlyRetransmitBytes
-            | LossCause::EarlyRetransmitPackets
-            | LossCause::ThinFastRetransmit
-            | LossCause::Rack
-    )
 }
 
 /// `topology` after `change`.

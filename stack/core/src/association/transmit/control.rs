@@ -171,8 +171,7 @@ impl Association {
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
         let max = self.paths[path].mtu.max_packet();
-        let multipath = &self.profile().multipath;
-        let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
+        let window = self.profile().multipath.reported_tsns();
         if !self.receiver.owes_sack(path) {
             return;
         }

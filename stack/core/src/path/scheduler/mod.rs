@@ -16,6 +16,7 @@ mod tests;
 use std::time::Duration;
 
 use super::PathId;
+use crate::ids::LossCause;
 use crate::profile;
 use blest::Blest;
 use blest_all::BlestAll;
@@ -88,9 +89,9 @@ impl<'a> View<'a> {
 trait PathScheduler {
     /// The path for the next packet of new data, an open one; `None` to wait for a better one.
     fn choose(&mut self, view: &View<'_>) -> Option<PathId>;
-    /// Whether packets of a stream, thin or not, are sent over all the other paths too.
-    fn duplicates(&self, _thin: bool) -> bool {
-        false
+    /// Why packets of a stream, thin or not, are sent over all the other paths too, if they are.
+    fn duplicates(&self, _thin: bool) -> Option<LossCause> {
+        None
     }
 }
 
@@ -140,7 +141,7 @@ impl Scheduler {
     }
 
     /// As [`PathScheduler::duplicates`].
-    pub(crate) fn duplicates(&mut self, thin: bool) -> bool {
+    pub(crate) fn duplicates(&mut self, thin: bool) -> Option<LossCause> {
         self.get_mut().duplicates(thin)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::min_rtt::MinRtt;
 use super::{PathScheduler, View};
+use crate::ids::LossCause;
 use crate::path::PathId;
 
 #[derive(Debug)]
@@ -15,7 +16,7 @@ impl PathScheduler for Redundant {
         MinRtt.choose(view)
     }
 
-    fn duplicates(&self, thin: bool) -> bool {
-        thin
+    fn duplicates(&self, thin: bool) -> Option<LossCause> {
+        thin.then_some(LossCause::Redundant)
     }
 }

@@ -94,8 +94,8 @@ fn blest_all_counts_what_every_other_path_would_send() {
 fn redundant_copies_thin_streams_only() {
     let paths = [path(0, 10, true), path(1, 100, true)];
     let mut scheduler = Scheduler::new(profile::Scheduler::Redundant);
-    assert!(!scheduler.duplicates(false));
-    assert!(scheduler.duplicates(true));
+    assert!(scheduler.duplicates(false).is_none());
+    assert!(scheduler.duplicates(true).is_some());
     assert_eq!(scheduler.choose(&view(&paths)), Some(PathId(0)));
 }
 

@@ -8,14 +8,14 @@
 //! acknowledged nor declared lost), oldest first, up to the PMTU. They count as sent again
 //! (Karn, duplicates) and not as lost: cwnd is not reduced for them.
 
-use crate::event::LossCause;
+use crate::ids::{LossCause, LossEvidence};
 use crate::profile::Profile;
 
 /// Whether a packet that begins with a chunk lost for `cause` is filled up.
 pub(crate) fn fills(profile: &Profile, thin: bool, cause: Option<LossCause>) -> bool {
     profile.bundle_fast_retransmit.enabled
         && thin
-        && !matches!(cause, None | Some(LossCause::PathFailure | LossCause::ZeroWindowProbe))
+        && cause.is_some_and(|cause| cause.evidence() != LossEvidence::Void)
 }
 
 #[cfg(test)]

@@ -4,11 +4,16 @@ pub(crate) mod fast_retransmit;
 pub(crate) mod new_data;
 pub(crate) mod overdue;
 
+use crate::ids::LossCause;
+
 /// Which chunks in flight are worth a place: any of them, or those [`overdue`] by this many RTTVAR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worth(Option<f64>);
 
 impl Worth {
+    /// Why they leave again.
+    pub(crate) const CAUSE: LossCause = LossCause::Bundled;
+
     pub(super) const fn new(overdue: Option<f64>) -> Worth {
         Worth(overdue)
     }

@@ -21,7 +21,7 @@ pub(in crate::recovery) struct EarlyRetransmitSwitchOff {
 
 impl EarlyRetransmitSwitchOff {
     pub(in crate::recovery) fn new() -> EarlyRetransmitSwitchOff {
-        let declared = Suspects::new(&LossCause::LOWERED_THRESHOLD);
+        let declared = Suspects::new(LossCause::lowers_threshold);
         EarlyRetransmitSwitchOff { declared, off: false }
     }
 

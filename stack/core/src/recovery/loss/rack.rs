@@ -212,7 +212,7 @@ impl Algorithm for Rack {
             count_while_app_limited: parameters.count_while_app_limited,
             paths: SmallVec::new(),
             reordering_seen: false,
-            declared: Suspects::new(&LossCause::DECLARED_BY_SACKS),
+            declared: Suspects::new(LossCause::is_found_by_sacks),
             multiplier: 1,
             persist: 0,
             round_end: None,

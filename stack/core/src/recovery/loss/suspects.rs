@@ -14,18 +14,18 @@ const FORGET_AFTER: u64 = 1 << 16;
 /// Chunks sent again for some causes, and for no other.
 #[derive(Debug)]
 pub(super) struct Suspects {
-    causes: &'static [LossCause],
+    declares: fn(LossCause) -> bool,
     chunks: RangeSet,
 }
 
 impl Suspects {
-    pub(super) fn new(causes: &'static [LossCause]) -> Suspects {
-        Suspects { causes, chunks: RangeSet::default() }
+    pub(super) fn new(declares: fn(LossCause) -> bool) -> Suspects {
+        Suspects { declares, chunks: RangeSet::default() }
     }
 
     /// A chunk was sent again.
     pub(super) fn on_sent_again(&mut self, seq: u64, cause: LossCause) {
-        if self.causes.contains(&cause) {
+        if (self.declares)(cause) {
             self.chunks.insert(seq);
         } else {
             self.chunks.remove(seq);
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn only_chunks_sent_again_for_that_cause_alone() {
-        let mut suspects = Suspects::new(&[LossCause::Rack]);
+        let mut suspects = Suspects::new(|cause| cause == LossCause::Rack);
         suspects.on_sent_again(10, LossCause::Rack);
         suspects.on_sent_again(11, LossCause::Rack);
         suspects.on_sent_again(11, LossCause::TailLossProbe);

@@ -52,11 +52,7 @@ pub(crate) fn after_transmission(
         _ if !running => TimerAction::Restart,
         //= RFC 9260 6.1-19 6.1-20
         // §6.1: restart if the earliest outstanding chunk is being retransmitted.
-        Some(LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe)
-            if earliest =>
-        {
-            TimerAction::Restart
-        }
+        Some(cause) if earliest && cause.begins_again() => TimerAction::Restart,
         // §7.2.4 rule 4, the same for fast retransmits.
         Some(_) if earliest && profile.fast_retransmit.restart_t3 => TimerAction::Restart,
         _ => TimerAction::Keep,

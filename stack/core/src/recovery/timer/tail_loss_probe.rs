@@ -33,6 +33,7 @@
 
 use std::time::Duration;
 
+use crate::ids::LossCause;
 use crate::profile::TailLossProbeParameters;
 use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
@@ -194,7 +195,7 @@ impl TailLossProbe {
             decisions.probes_new = true;
             self.note_probe(last + 1, None);
         } else if let Some(seq) = chunk_to_probe(facts) {
-            decisions.probe = Some(seq);
+            decisions.probe = Some((seq, LossCause::TailLossProbe));
             self.note_probe(last, Some(seq));
         }
         self.measured = false;

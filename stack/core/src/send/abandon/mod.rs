@@ -5,7 +5,7 @@
 //! sent, or when the send buffer is needed for what matters more. What is in flight just then, undisturbed, may arrive.
 //!
 //! What was sent as often as it may be, or whose time is over, is *spent* on the scoreboard: nothing that repeats what is
-//! in flight (copies beside other chunks and over other paths, tail loss probes) looks at policies.
+//! in flight (copies beside other chunks and over other paths, probes of the tail) looks at policies.
 //!
 //! All chunks of a message are given up together (RFC 3758 §3.5 A3), whether acknowledged or not. If its end was not
 //! sent, one more TSN stands for that: the peer may have got all that was sent, and would wait for the end for ever, since
@@ -163,21 +163,21 @@ impl Sender {
     }
 
     //= RFC 3758 4.1-6
-    /// A tail loss probe wants to send the chunk `seq` again. `None` if that may not be: nothing else in flight may
+    /// A probe of the tail wants to send the chunk `seq` again. `false` if that may not be: nothing else in flight may
     /// either then, all of it is given up, and FORWARD TSN is the probe. It brings a SACK as data does; what had
     /// arrived before it stays delivered, since it says nothing of what the peer has.
-    pub(super) fn judge_probe(&mut self, cx: &mut Context<'_>, seq: u64) -> Option<u64> {
+    pub(super) fn lets_probe(&mut self, cx: &mut Context<'_>, seq: u64) -> bool {
         let board = &self.board;
         if board.get(seq).is_none_or(|chunk| !chunk.is_spent()) {
-            return Some(seq);
+            return true;
         }
         let is_over = |seq: &u64| board.get(*seq).is_some_and(Outstanding::is_over);
         let over: Vec<u64> = (board.cumulative() + 1..board.next_seq()).filter(is_over).collect();
         for seq in over {
             self.give_up_sent(cx, seq);
         }
-        cx.journal.stats.count_probe();
-        None
+        cx.journal.stats.count_tail_probe();
+        false
     }
 
     /// Gives up messages that matter less than one of `size` bytes which there is no room for. `false` if that would not

@@ -1,8 +1,7 @@
 //! Packets with chunks that are in flight already: filled-up retransmissions, copies in front of new
-//! data, and tail loss probes.
+//! data, and probes of the tail.
 
-use std::ops::Range;
-
+use super::super::distribution::Copies;
 use super::super::{Context, Sender};
 use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
@@ -11,7 +10,7 @@ use crate::recovery::{Recovery, Worth};
 use crate::scoreboard::Outstanding;
 
 /// Which chunks in flight ride along.
-struct Copies {
+struct Riders {
     /// Those with sequence numbers below this.
     end: u64,
     /// As many as fit this many bytes.
@@ -32,13 +31,13 @@ impl Sender {
         let all_sent = self.board.first_lost().is_none();
         let worth = Recovery::beside_lost(cx.profile(), thin, cause);
         if let Some(worth) = worth.filter(|_| all_sent) {
-            let copies = Copies {
+            let riders = Riders {
                 end: self.board.next_seq(),
                 room: cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
                 key: packet.carried.key,
                 worth,
             };
-            self.write_copies(cx, packet, &copies);
+            self.write_riders(cx, packet, &riders);
         }
     }
 
@@ -52,46 +51,48 @@ impl Sender {
         let (room, worth) = Recovery::beside_new(cx.profile(), thin, left, new);
         if room > 0 && !self.board.is_empty() {
             let (end, key) = (self.board.next_seq(), self.queue.next_key());
-            self.write_copies(cx, packet, &Copies { end, room, key, worth });
+            self.write_riders(cx, packet, &Riders { end, room, key, worth });
         }
     }
 
-    /// A tail loss probe that waits to be sent.
-    pub(super) fn plan_probe(&mut self) -> Option<Plan> {
-        let seq = self.overrides.take_probe()?;
+    /// A probe of the tail that waits to be sent.
+    pub(super) fn plan_tail_probe(&mut self) -> Option<Plan> {
+        let (seq, cause) = self.overrides.take_tail_probe()?;
         let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable())?;
-        Some(Plan { path: chunk.path, what: What::Probe(seq) })
+        Some(Plan { path: chunk.path, what: What::TailProbe(seq, cause) })
     }
 
-    /// A packet that sends again what a tail loss probe asks for.
-    pub(super) fn write_probe(
+    /// A packet that probes the tail with a chunk in flight.
+    pub(super) fn write_tail_probe(
         &mut self,
         cx: &mut Context<'_>,
         packet: &mut DataPacket<'_>,
         seq: u64,
+        cause: LossCause,
     ) {
         let probe = self.board.get(seq);
         let reserved = probe.map_or(0, Outstanding::size);
         let key = probe.and_then(|chunk| chunk.chunk.key);
         // While thin the probe carries all that fits: the losses need not be asked about.
-        let worth = Recovery::beside_probe(cx.profile(), self.is_thin());
+        let worth = Recovery::beside_tail_probe(cx.profile(), self.is_thin());
         let max = cx.paths[packet.path].mtu.max_packet();
         let left = max.saturating_sub(packet.writer.len());
         if let Some(worth) = worth.filter(|_| left > reserved) {
             let room = left - reserved;
-            self.write_copies(cx, packet, &Copies { end: seq, room, key, worth });
+            self.write_riders(cx, packet, &Riders { end: seq, room, key, worth });
         }
-        self.write_copy(cx, packet, seq, LossCause::PROBE);
-        cx.journal.stats.count_probe();
+        self.write_copy(cx, packet, seq, cause);
+        cx.journal.stats.count_tail_probe();
     }
 
     /// A packet of a thin stream that waits to be sent once more over another path.
     pub(super) fn plan_copies(&mut self, cx: &Context<'_>) -> Option<Plan> {
-        while let Some((path, seqs)) = self.distribution.take_copies() {
+        while let Some(copies) = self.distribution.take_copies() {
             let repeatable = |seq| self.board.get(seq).is_some_and(Outstanding::is_repeatable);
-            let in_flight = seqs.clone().any(repeatable);
+            let in_flight = copies.seqs.clone().any(repeatable);
+            let path = copies.path;
             if in_flight && cx.paths[path].preferred() {
-                return Some(Plan { path, what: What::Copies(seqs) });
+                return Some(Plan { path, what: What::Copies(copies) });
             }
         }
         None
@@ -103,16 +104,16 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         packet: &mut DataPacket<'_>,
-        seqs: &Range<u64>,
+        copies: &Copies,
     ) {
         let max = cx.paths[packet.path].mtu.max_packet();
-        for seq in seqs.clone() {
+        for seq in copies.seqs.clone() {
             let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable());
             let Some(chunk) = chunk.filter(|chunk| packet.carried.takes(chunk.chunk.key)) else {
                 continue;
             };
             if packet.writer.len() + chunk.size() <= max || packet.carried.is_empty() {
-                self.write_again(cx, packet, seq, Some(LossCause::ELSEWHERE));
+                self.write_again(cx, packet, seq, Some(copies.cause));
                 self.board.note_elsewhere(seq);
                 self.note_sent_again(seq);
                 packet.carried.copies += 1;
@@ -121,8 +122,8 @@ impl Sender {
     }
 
     /// Writes chunks in flight, oldest first.
-    fn write_copies(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, copies: &Copies) {
-        let Copies { end, mut room, key, worth } = *copies;
+    fn write_riders(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, riders: &Riders) {
+        let Riders { end, mut room, key, worth } = *riders;
         let (now, path) = (cx.now, packet.path);
         let p = &cx.paths[path];
         let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
@@ -154,7 +155,7 @@ impl Sender {
                 continue;
             }
             room -= size;
-            self.write_copy(cx, packet, seq, LossCause::Bundled);
+            self.write_copy(cx, packet, seq, Worth::CAUSE);
         }
     }
 
