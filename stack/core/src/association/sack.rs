@@ -65,7 +65,7 @@ impl Association {
 
     /// Writable, if the application waits for room and there is some.
     pub(super) fn notify_writer(&mut self) {
-        if self.sender.has_made_room(self.paths.are_concurrent(&self.config)) {
+        if self.sender.has_made_room(&self.paths, &self.config) {
             self.journal.event(Event::Writable);
         }
     }

@@ -54,11 +54,6 @@ impl Association {
         self.state().may_send_data()
     }
 
-    /// Several paths may carry data at once.
-    pub(super) fn is_concurrent(&self) -> bool {
-        self.paths.are_concurrent(&self.config)
-    }
-
     //= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 5.1-4 8.5-1 8.5.1-12
     fn header(&self, tag: tresse_wire::VerificationTag) -> CommonHeader {
         CommonHeader {

@@ -62,8 +62,8 @@ pub(crate) struct SackFacts<'a> {
     pub(crate) struck: bool,
     /// Unsent user data waits, and the peer's window has room for it.
     pub(crate) new_data_ready: bool,
-    /// Data takes several paths at once.
-    pub(crate) several_paths: bool,
+    /// Data takes one path at a time, so that the order in which it arrives says something.
+    pub(crate) in_order: bool,
     /// Sender Maximum Segment Size: the PMDCS of the data path.
     pub(crate) smss: usize,
     /// In Fast Recovery (RFC 9260 §7.2.4).

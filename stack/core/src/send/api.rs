@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tresse_wire::{StreamId, Tsn};
 
-use super::{Context, Sender, Work};
+use super::{Context, Sender, Work, context};
 use crate::config::AssociationConfig;
 use crate::event::{LossCause, SendFailure, SendOptions};
 use crate::handshake::Extensions;
@@ -95,11 +95,10 @@ impl Sender {
         self.buffer.send_limit().saturating_sub(self.buffered())
     }
 
-    /// Whether the application that waits for room has some: once half of the send buffer is free again; with
-    /// concurrent transfer an eighth, as the rest may be held by what one path is late with.
-    pub(crate) fn has_made_room(&mut self, concurrent: bool) -> bool {
+    /// Whether the application that waits for room has some.
+    pub(crate) fn has_made_room(&mut self, paths: &Paths, config: &AssociationConfig) -> bool {
         let limit = self.buffer.send_limit();
-        let free = if concurrent { limit / 8 } else { limit / 2 };
+        let free = context::chosen(paths, config).free_before_writable(limit);
         let has_room = self.buffer.writer_waits() && self.buffered() <= limit - free;
         if has_room {
             self.buffer.on_writable();
@@ -156,9 +155,16 @@ impl Sender {
         self.board.flight(path)
     }
 
-    /// Some chunk waits to be sent again.
-    pub(crate) fn has_lost(&self) -> bool {
-        self.board.first_lost().is_some()
+    /// Whether new chunks may leave on `path` in a packet of control chunks: nothing waits to be sent again, and they would go
+    /// there in any case.
+    pub(crate) fn joins_control(
+        &self,
+        paths: &Paths,
+        config: &AssociationConfig,
+        path: PathId,
+    ) -> bool {
+        context::chosen(paths, config).joins_control(paths, path)
+            && self.board.first_lost().is_none()
     }
 
     /// The association is established: data that left with the COOKIE ECHO now has its retransmission timer.
@@ -218,7 +224,7 @@ impl Sender {
     /// that is not backed off. `false` if it is not.
     pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {
         let first = self.board.cumulative() + 1;
-        let chunk = self.board.get(first).filter(|_| !self.is_window_closed());
+        let chunk = self.board.get(first).filter(|_| !self.peer_room().is_closed());
         let paths: &Paths = cx.paths;
         let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();
         if !chunk.is_some_and(late) {

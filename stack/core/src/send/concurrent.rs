@@ -13,7 +13,7 @@ use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
 use crate::profile::{Profile, RetransmissionPolicy};
-use crate::recovery::Buffers;
+use crate::recovery::{Buffers, Recovery};
 use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
 use crate::time::Time;
 
@@ -25,8 +25,27 @@ const MAX_LOST_SCANNED: usize = 64;
 pub(super) struct Concurrent;
 
 impl Strategy for Concurrent {
-    fn are_several(&self) -> bool {
+    /// The order between paths says nothing.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
+    fn expires_side_by_side(&self) -> bool {
         true
+    }
+
+    /// Not with paths that carry what they can.
+    fn couples(&self, path: &Path) -> bool {
+        path.window.is_pressed()
+    }
+
+    fn watches_silence(&self, profile: &Profile) -> bool {
+        Recovery::watches_silence(profile)
+    }
+
+    /// The rest may be held by what one path is late with.
+    fn free_before_writable(&self, limit: usize) -> usize {
+        limit / 8
     }
 
     fn window(&self, path: &Path) -> usize {
@@ -63,8 +82,7 @@ impl Strategy for Concurrent {
 
     fn share_allows(&self, sender: &Sender, cx: &Context<'_>, path: PathId) -> bool {
         // §6.1 A: "Senders MUST support zero window probing": the shares of no room at all are nothing.
-        let probes = sender.zero_window.may_probe(sender.board.total_flight());
-        if probes {
+        if sender.zero_window.may_probe(sender.board.total_flight()) {
             return true;
         }
         let (board, n) = (&sender.board, cx.data_paths().count().max(1));
@@ -90,8 +108,9 @@ impl Strategy for Concurrent {
         cx.data_paths().any(|id| sender.may_send_new(cx, id))
     }
 
-    fn new_passes_lost(&self) -> bool {
-        true
+    /// Where it goes is for the scheduler to say.
+    fn joins_control(&self, _paths: &Paths, _path: PathId) -> bool {
+        false
     }
 
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
@@ -123,6 +142,10 @@ impl Strategy for Concurrent {
                 p.window.on_starved();
             }
         }
+    }
+
+    fn passes_waiting(&self) -> bool {
+        true
     }
 
     fn scanned(&self) -> usize {
@@ -201,6 +224,10 @@ impl Strategy for Concurrent {
     }
 
     /// Each path has a Fast Recovery of its own.
+    fn recovering_with(&self, paths: u32) -> u32 {
+        paths
+    }
+
     fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32 {
         let fresh = paths.iter().filter(|p| !p.window.is_recovering());
         lost & fresh.fold(0, |bits, p| bits | p.id.bit())

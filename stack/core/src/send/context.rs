@@ -11,6 +11,11 @@ use crate::profile::Profile;
 use crate::state::State;
 use crate::time::Time;
 
+/// How data is spread over these paths.
+pub(super) fn chosen(paths: &Paths, config: &AssociationConfig) -> &'static dyn Strategy {
+    if paths.are_concurrent(config) { &Concurrent } else { &Single }
+}
+
 impl<'a> Context<'a> {
     pub(crate) fn new(
         now: Time,
@@ -20,8 +25,7 @@ impl<'a> Context<'a> {
         patience: &'a mut Patience,
         journal: &'a mut Journal,
     ) -> Context<'a> {
-        let strategy: &'static dyn Strategy =
-            if paths.are_concurrent(config) { &Concurrent } else { &Single };
+        let strategy = chosen(paths, config);
         Context { now, state, config, strategy, paths, patience, journal }
     }
 

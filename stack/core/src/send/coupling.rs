@@ -22,15 +22,13 @@ impl Sender {
         let mut own = PathView::default();
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
         if cx.paths[path].window.control().is_coupled() {
-            // With one path at a time there is nothing to couple; nor is there with paths that carry what they can.
-            let coupled = |p: &Path| cx.strategy.are_several() && p.window.is_pressed();
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
-                coupled(p) && p.usable() && (recently || self.board.flight(p.id) > 0)
+                cx.strategy.couples(p) && p.usable() && (recently || self.board.flight(p.id) > 0)
             };
             own = self.view(&cx.paths[path]);
-            let coupled = coupled(&cx.paths[path]);
+            let coupled = cx.strategy.couples(&cx.paths[path]);
             let siblings = cx.paths.iter().filter(|p| coupled && p.id != path).filter(in_use);
             others.extend(siblings.map(|p| self.view(p)));
         }

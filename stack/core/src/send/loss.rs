@@ -44,7 +44,7 @@ impl Sender {
             duplicates,
             struck: struck || !outcome.reneged.is_empty(),
             new_data_ready,
-            several_paths: cx.strategy.are_several(),
+            in_order: cx.strategy.keeps_order(),
             smss: cx.paths[data_path].pmdcs(),
             in_fast_recovery: cx.paths.in_fast_recovery(),
             thin: self.recovery.is_thin(&self.board),
@@ -99,14 +99,12 @@ impl Sender {
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut fresh = 0u32; // The same for losses that no mark has answered for.
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
-        // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
-        // for each of them would go on until there is room. T3-rtx sees to that.
-        let closed = self.is_window_closed();
+        let room = self.peer_room();
         let (mut again, mut again_on) = (cx.paths.amdcs(), None);
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
                 let chunk = self.board.get(seq);
-                if closed && chunk.is_some_and(|c| c.transmissions > 1) {
+                if !chunk.is_none_or(|chunk| room.takes_repeated(chunk)) {
                     continue;
                 }
                 // What `fast_retransmit.repeat` sends once more brings a SACK, which lets no more go than that
@@ -210,8 +208,8 @@ impl Sender {
         self.retransmit_now(profile);
         cx.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
-            let several = cx.strategy.are_several();
-            for p in cx.paths.iter_mut().filter(|p| !several || paths & p.id.bit() != 0) {
+            let recovering = cx.strategy.recovering_with(paths);
+            for p in cx.paths.iter_mut().filter(|p| recovering & p.id.bit() != 0) {
                 p.window.enter_recovery(highest);
             }
         }
@@ -280,8 +278,7 @@ impl Sender {
         let recovering = cx.paths.in_fast_recovery();
         // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
         // another one carries would make every timeout look spurious.
-        let readable = !cx.strategy.are_several();
-        if readable {
+        if cx.strategy.keeps_order() {
             self.recovery.on_readable_timeout(cumulative, highest, recovering);
         }
         self.recovery.on_cut(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);

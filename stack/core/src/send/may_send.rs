@@ -101,10 +101,7 @@ impl Sender {
     /// Whether a packet may begin with a new chunk on `path`.
     pub(super) fn may_send_new(&self, cx: &Context<'_>, path: PathId) -> bool {
         let Some(len) = self.queue.next_len(self.max_payload(cx.paths)) else { return false };
-        //= RFC 9260 6.1-2 6.1-3
-        // §6.1 A: no new data beyond the peer's window, except zero window probes.
-        let window =
-            len <= self.peer_window() || self.zero_window.may_probe(self.board.total_flight());
+        let window = self.zero_window.takes_new(len, self.peer_window(), self.board.total_flight());
         let fills = self.fills_lone_packet(cx, path) && self.fits_lone_packet(cx, path, len);
         let cwnd = fills || self.cwnd_allows(cx, path);
         let cwnd = (cwnd || self.overrides.has_extra()) && cx.strategy.share_allows(self, cx, path);

@@ -46,7 +46,7 @@ pub(crate) use sack::Effects;
 use send_buffer::SendBuffer;
 use strategy::Strategy;
 pub(crate) use write::{DataPacket, Plan};
-use zero_window::ZeroWindow;
+use zero_window::{PeerRoom, ZeroWindow};
 
 //= RFC 8260 2.1-6 2.1-7 2.1-9
 //= RFC 9260 1.6-3 6.1-22
@@ -180,10 +180,9 @@ impl Sender {
         self.buffer.a_rwnd().saturating_sub(self.board.flight_user_bytes())
     }
 
-    /// The peer has no room for the first chunk that is outstanding.
-    pub(crate) fn is_window_closed(&self) -> bool {
-        let first = self.board.get(self.board.cumulative() + 1);
-        first.is_some_and(|c| c.chunk.payload.len() > self.buffer.a_rwnd())
+    /// Whether the peer has room for what is outstanding.
+    fn peer_room(&self) -> PeerRoom {
+        PeerRoom::of(&self.board, self.buffer.a_rwnd())
     }
 
     /// What is in flight on `path`, lowest first.

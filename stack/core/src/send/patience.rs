@@ -79,7 +79,7 @@ impl Context<'_> {
 
     /// The association counts its errors at the pace of one timer of RFC 9260.
     fn counts_patiently(&self) -> bool {
-        self.is_patient() || (self.strategy.are_several() && self.may_send_data())
+        self.is_patient() || (self.strategy.expires_side_by_side() && self.may_send_data())
     }
 
     fn patience_with(&self, path: PathId, pace: Pace) -> Duration {
@@ -159,7 +159,8 @@ impl Sender {
     /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess.
     pub(super) fn early_until(&self, cx: &Context<'_>) -> Option<Time> {
         let now = cx.now;
-        let alone = cx.is_patient() && !cx.strategy.are_several() && !self.is_window_closed();
+        let alone =
+            cx.is_patient() && !cx.strategy.expires_side_by_side() && !self.peer_room().is_closed();
         cx.patience.due().filter(|due| alone && *due > now)
     }
 

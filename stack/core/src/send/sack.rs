@@ -3,7 +3,7 @@
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
-use super::{Context, SackMarks, Sender, Work};
+use super::{Context, SackMarks, Sender, Work, zero_window};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
@@ -146,9 +146,8 @@ impl Sender {
         let progress = outcome.newly_acked > 0 || outcome.passed > 0;
         if progress {
             self.renew_patience(cx);
-            self.zero_window.on_progress();
         }
-        self.zero_window.on_answer();
+        self.zero_window.on_answer(progress);
         self.overrides.on_sack();
         let cumulative = self.board.cumulative();
         let in_recovery = cx.paths.in_fast_recovery();
@@ -263,25 +262,10 @@ impl Sender {
         cx.journal.trace(now, || TraceEvent::Window { path, cwnd, ssthresh, flight, cause });
     }
 
-    /// The window opened while probes are outstanding, or what was sent again after a timeout: the
-    /// receiver had to drop them (RFC 9260 §6.2), so they leave again now and not after a
-    /// backed-off T3-rtx.
+    /// What the peer had no room for leaves again now that there is some.
     fn resend_dropped_probe(&mut self, cx: &mut Context<'_>) {
-        let board = &self.board;
-        let first = board.cumulative() + 1;
-        let closed = self.is_window_closed() || board.get(first).is_none();
-        if !self.zero_window.is_asked_often() || closed {
-            return;
-        }
-        self.zero_window.stop_probing();
-        let probe = |seq: &u64| {
-            *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
-        };
-        let mut dropped = Vec::new();
-        for path in cx.paths.iter() {
-            board.for_each_in_flight(path.id, |seq| dropped.extend(Some(seq).filter(probe)));
-        }
-        for seq in dropped {
+        let room = self.peer_room();
+        for seq in self.zero_window.take_dropped(&self.board, room, cx.paths.ids()) {
             self.lose(cx, seq, LossCause::ZeroWindowProbe);
         }
     }
@@ -290,19 +274,15 @@ impl Sender {
     pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
         let max_payload = self.fragmentation_point(cx.paths);
         let room = self.peer_window();
-        let is_closed = || self.queue.next_len(max_payload).is_some_and(|len| len > room);
+        let is_closed =
+            || self.queue.next_len(max_payload).is_some_and(|len| zero_window::is_probe(len, room));
         // Where any chunk has room it does not matter which is next.
-        let closed = room < max_payload && is_closed();
-        //= RFC 9260 6.1-4
-        let idle = self.board.total_flight() == 0 && self.board.first_lost().is_none();
-        if !closed {
+        if !(room < max_payload && is_closed()) {
             self.zero_window.on_open();
-        } else if idle && self.buffer.is_half_open() {
-            // A chunk larger than half the peer's buffer.
-            self.zero_window.on_narrow();
-        } else if idle {
-            let rto = cx.paths[cx.paths.data_path()].rto();
-            self.zero_window.on_closed(cx.now, rto, cx.profile().rto.max());
+            return;
         }
+        let rto = || cx.paths[cx.paths.data_path()].rto();
+        let half_open = self.buffer.is_half_open();
+        self.zero_window.on_closed(cx.now, &self.board, half_open, rto, cx.profile().rto.max());
     }
 }

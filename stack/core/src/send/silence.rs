@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{Context, Sender};
+use super::{Context, Sender, context};
 use crate::config::AssociationConfig;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
-use crate::recovery::{PathFacts, Recovery};
+use crate::recovery::PathFacts;
 use crate::state::State;
 use crate::time::Time;
 
@@ -18,9 +18,8 @@ impl Sender {
         // §8.3: no HEARTBEAT before the association is established, where T1-cookie is in charge. A peer
         // that keeps its window closed answers, and nothing can leave over another path.
         state.may_send_data()
-            && paths.are_concurrent(config)
-            && Recovery::watches_silence(&config.profile)
-            && !self.is_window_closed()
+            && context::chosen(paths, config).watches_silence(&config.profile)
+            && !self.peer_room().is_closed()
     }
 
     fn silence_facts(&self, p: &Path) -> PathFacts {

@@ -21,8 +21,25 @@ fn ssthresh_floor(path: &Path, profile: &Profile) -> usize {
 }
 
 impl Strategy for Single {
-    fn are_several(&self) -> bool {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn expires_side_by_side(&self) -> bool {
         false
+    }
+
+    /// There is nothing to couple.
+    fn couples(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn watches_silence(&self, _profile: &Profile) -> bool {
+        false
+    }
+
+    fn free_before_writable(&self, limit: usize) -> usize {
+        limit / 2
     }
 
     fn window(&self, path: &Path) -> usize {
@@ -75,10 +92,8 @@ impl Strategy for Single {
         sender.may_send_new(cx, cx.paths.data_path())
     }
 
-    //= RFC 9260 6.1-13
-    /// §6.1 C: what is lost goes before what is new.
-    fn new_passes_lost(&self) -> bool {
-        false
+    fn joins_control(&self, paths: &Paths, path: PathId) -> bool {
+        path == paths.data_path()
     }
 
     fn on_new(&self, _sender: &mut Sender, _cx: &Context<'_>, _path: PathId, _seqs: &Range<u64>) {}
@@ -89,6 +104,12 @@ impl Strategy for Single {
             let room = sender.board.flight(p.id) < p.window.cwnd();
             p.bursts.wait(room && waiting);
         }
+    }
+
+    //= RFC 9260 6.1-13
+    /// §6.1 C: what is lost goes before what is new.
+    fn passes_waiting(&self) -> bool {
+        false
     }
 
     fn scanned(&self) -> usize {
@@ -138,6 +159,10 @@ impl Strategy for Single {
     }
 
     /// The association has one Fast Recovery.
+    fn recovering_with(&self, _paths: u32) -> u32 {
+        u32::MAX
+    }
+
     fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32 {
         if paths.in_fast_recovery() { 0 } else { lost }
     }

@@ -15,8 +15,16 @@ pub(super) type PathViews = SmallVec<[PathView; 4]>;
 
 /// How data is spread over the paths.
 pub(super) trait Strategy {
-    /// Several paths carry data at once.
-    fn are_several(&self) -> bool;
+    /// Packets take one way, in one order: what arrives later was sent later.
+    fn keeps_order(&self) -> bool;
+    /// Timers of several paths run for what RFC 9260 would send round the paths, under one of them at a time.
+    fn expires_side_by_side(&self) -> bool;
+    /// Whether a congestion control that is coupled to those of other paths takes this one into account.
+    fn couples(&self, path: &Path) -> bool;
+    /// What is in flight leaves a path that stops answering, for another one.
+    fn watches_silence(&self, profile: &Profile) -> bool;
+    /// Bytes of a send buffer of `limit` that have to be free before the application is told so, which was refused.
+    fn free_before_writable(&self, limit: usize) -> usize;
 
     // What may be in flight on a path.
 
@@ -45,8 +53,8 @@ pub(super) trait Strategy {
     fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId>;
     /// A packet may leave on some path.
     fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool;
-    /// What is new may leave although something lost waits for another path.
-    fn new_passes_lost(&self) -> bool;
+    /// Whether it may leave on `path` beside control chunks.
+    fn joins_control(&self, paths: &Paths, path: PathId) -> bool;
     /// These chunks have just left on `path`.
     fn on_new(
         &self,
@@ -60,6 +68,8 @@ pub(super) trait Strategy {
 
     // What is lost.
 
+    /// What is lost and waits for another path lets what is behind it leave before, be that lost or new.
+    fn passes_waiting(&self) -> bool;
     /// This many lost chunks are looked at for one that may leave.
     fn scanned(&self) -> usize;
     /// What [`retransmission_path`](Self::retransmission_path) chooses from.
@@ -92,6 +102,8 @@ pub(super) trait Strategy {
     fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes;
     /// Whether a SACK advanced what a path waits for, as its controller sees it.
     fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool;
+    /// The paths, as a set of bits, that are in Fast Recovery together with these, or leave it with them.
+    fn recovering_with(&self, paths: u32) -> u32;
     /// Of the paths that lost something, a set of bits, those where Fast Recovery begins.
     fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32;
     /// Whether Fast Recovery of `path` ends, which was to end at `exit`.

@@ -71,7 +71,7 @@ impl Sender {
             (age, board.packets_outstanding() + self.queue.messages())
         };
         let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), outstanding);
-        let Some(wait) = wait.filter(|_| !self.zero_window.is_asked_often()) else {
+        let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
             self.arm_t3(cx, path);
             return;
         };
@@ -86,10 +86,8 @@ impl Sender {
         let undoubled = cx.paths[path].t3.take_undoubled(now);
         let rto = undoubled.unwrap_or(cx.paths[path].rto());
         // A probe of a closed window is owed an answer like anything else.
-        let mut wait = cx.start_patience(path, rto);
-        if self.zero_window.is_asked_often() {
-            wait = self.zero_window.wait(rto, cx.profile().rto.max());
-        }
+        let wait = cx.start_patience(path, rto);
+        let wait = self.zero_window.wait(rto, cx.profile().rto.max()).unwrap_or(wait);
         let at = cx.paths[path].rtt.expiry(now, now + wait);
         cx.paths[path].t3.start(at);
         cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
@@ -120,10 +118,8 @@ impl Sender {
         let profile = cx.profile();
         cx.journal.stats.timeouts += 1;
         cx.paths[path].t3.on_expired();
-        let closed = self.is_window_closed();
-        let expiry = self.zero_window.on_timeout(closed);
-        let (closed, probe_answered) = (expiry.is_closed(), expiry.is_probe_answered());
-        if !probe_answered {
+        let expiry = self.zero_window.on_timeout(self.peer_room());
+        if !expiry.is_probe_answered() {
             let thin = self.is_thin();
             let p = &mut cx.paths[path];
             p.t3.on_unanswered();
@@ -141,10 +137,8 @@ impl Sender {
         let error = cx.is_error();
         let rto = cx.paths[path].rto();
         cx.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
-        if probe_answered {
-            // Nor does probing affect cwnd; the probes alone become rarer.
-            self.zero_window.back_off();
-        } else {
+        // Nor does probing affect cwnd.
+        if !expiry.is_probe_answered() {
             // E1
             let again = cx.paths[path].t3.in_a_row() > 1;
             self.tell_control(cx, path, |control, coupled| control.on_timeout(again, &coupled));
@@ -155,7 +149,7 @@ impl Sender {
             cx.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
             self.trace_window(cx, path, WindowCause::Timeout);
         }
-        let excused = probe_answered || closed;
+        let excused = expiry.is_excused();
         if excused {
             self.renew_patience(cx);
         }
@@ -168,8 +162,8 @@ impl Sender {
         let Expired { path, sent, early, .. } = *expired;
         let now = cx.now;
         self.recovery.on_timeout();
-        let several = cx.strategy.are_several();
-        for p in cx.paths.iter_mut().filter(|p| !several || p.id == path) {
+        let recovering = cx.strategy.recovering_with(path.bit());
+        for p in cx.paths.iter_mut().filter(|p| recovering & p.id.bit() != 0) {
             p.window.abandon_recovery();
         }
         cx.paths[path].timed.cancel();

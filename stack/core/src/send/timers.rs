@@ -36,8 +36,7 @@ impl Sender {
     pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) -> Silent {
         let now = cx.now;
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
-        if due(self.zero_window.deadline()) {
-            self.zero_window.on_timer();
+        if self.zero_window.on_timer(now) {
             cx.opportunity();
         }
         if due(self.recovery.deadline()) || due(self.tail_probe_deadline(cx.paths)) {

@@ -5,7 +5,7 @@ mod bundle;
 use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn, padded};
 
 use super::distribution::Copies;
-use super::{Context, Sender};
+use super::{Context, Sender, zero_window};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{PathId, Paths};
 use crate::recovery::Sent;
@@ -121,11 +121,8 @@ impl Sender {
         let now_or_never = self.overrides.retransmits_now();
         let waits = (held || self.overrides.rest_waits()) && !now_or_never;
         let lost = if waits { None } else { self.next_lost(cx, answer, now_or_never) };
-        // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
-        // more it would take that one alone, and the rest would wait for T3-rtx.
-        let closed = self.is_window_closed();
-        let awaited = self.board.cumulative() + 1;
-        if let Some((seq, path)) = lost.filter(|(seq, _)| !closed || *seq == awaited) {
+        let room = self.peer_room();
+        if let Some((seq, path)) = lost.filter(|(seq, _)| room.takes_again(*seq)) {
             self.decay_idle(cx, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
@@ -134,7 +131,7 @@ impl Sender {
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
         let waiting = self.board.first_lost().is_some() && !held;
-        if waiting && !cx.strategy.new_passes_lost() {
+        if waiting && !cx.strategy.passes_waiting() {
             return None;
         }
         cx.strategy.new_data_path(self, cx).map(|path| Plan { path, what: What::New })
@@ -210,18 +207,18 @@ impl Sender {
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = cx.may_send_data();
         let views = cx.strategy.views(self, cx);
-        let closed = self.is_window_closed();
+        let room = self.peer_room();
         let mut next = Some(from);
         while let Some(seq) = next {
             let Some(chunk) = self.board.get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = packet.carried.retransmitted == 0;
             let fits = packet.writer.len() + chunk.size() <= max || (first && always_first);
-            if !fits || !packet.carried.takes(chunk.chunk.key) || (closed && !first) {
+            if !fits || !packet.carried.takes(chunk.chunk.key) || !(first || room.takes_more()) {
                 break;
             }
             if !first && !cx.strategy.rides_along(cx, &views, chunk, packet.path) {
-                if !cx.strategy.are_several() {
+                if !cx.strategy.passes_waiting() {
                     break;
                 }
                 next = self.board.next_lost(seq);
@@ -306,7 +303,7 @@ impl Sender {
             let allowed = carried.new == 0
                 || !self.fills_lone_packet(cx, path)
                 || self.fits_lone_packet(cx, path, len);
-            let probe = len > self.peer_window();
+            let probe = zero_window::is_probe(len, self.peer_window());
             if !allowed
                 || (probe && carried.new > 0)
                 || !carried.takes(self.queue.next_key())

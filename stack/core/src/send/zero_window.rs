@@ -1,11 +1,76 @@
-//! Probing of a closed window (RFC 9260 §6.1 A).
+//! Probing of a closed window, and what may leave while it is closed (RFC 9260 §6.1 A, §6.3.3).
+//!
+//! ```text
+//! closed    the peer has no room for the first chunk that is outstanding: of what is lost it alone leaves, in a packet
+//!           of its own, and T3-rtx alone has it leave once more
+//! probe     a chunk that waits and has no room leaves all the same, one at a time, nothing else being in flight: at first
+//!           after one RTO, then twice as long after each
+//! answered  a peer that answers and keeps its window closed lives: an expiration of T3-rtx is no error then, and no
+//!           congestion
+//! opened    what had no room has been dropped: it leaves again at once
+//! ```
 
 use std::time::Duration;
 
+use crate::ids::PathId;
+use crate::scoreboard::{Outstanding, Scoreboard};
 use crate::time::Time;
 
 /// The interval between probes doubles at most this often.
 const MAX_DOUBLINGS: u32 = 6;
+
+/// Whether a new chunk of `len` bytes of user data, sent into a window with `room`, is a probe of it.
+#[inline]
+pub(super) const fn is_probe(len: usize, room: usize) -> bool {
+    len > room
+}
+
+/// Whether the peer has room for what is outstanding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerRoom {
+    closed: bool,
+    /// What it waits for.
+    awaited: u64,
+}
+
+impl PeerRoom {
+    #[inline]
+    pub(super) fn of(board: &Scoreboard, a_rwnd: usize) -> PeerRoom {
+        let awaited = board.cumulative() + 1;
+        let closed = board.get(awaited).is_some_and(|c| c.chunk.payload.len() > a_rwnd);
+        PeerRoom { closed, awaited }
+    }
+
+    /// It has none for the first chunk.
+    #[inline]
+    pub(super) const fn is_closed(self) -> bool {
+        self.closed
+    }
+
+    /// Whether a chunk that is lost may leave.
+    ///
+    /// §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of more it would take
+    /// that one alone, and the rest would wait for T3-rtx.
+    #[inline]
+    pub(super) const fn takes_again(self, seq: u64) -> bool {
+        !self.closed || seq == self.awaited
+    }
+
+    /// Whether others may leave with it.
+    #[inline]
+    pub(super) const fn takes_more(self) -> bool {
+        !self.closed
+    }
+
+    /// Whether a chunk that SACKs report missing is to leave again because of that.
+    ///
+    /// A receiver that has no room drops what is sent again, and says so in a SACK: repeating it for each of them would
+    /// go on until there is room. T3-rtx sees to that.
+    #[inline]
+    pub(super) const fn takes_repeated(self, chunk: &Outstanding) -> bool {
+        !self.closed || chunk.transmissions <= 1
+    }
+}
 
 /// What is known of a window that is closed, or was.
 #[derive(Debug, Default)]
@@ -18,7 +83,7 @@ pub(crate) struct ZeroWindow {
     probing: bool,
     /// The peer answered since the last expiration, so it lives and its window is closed.
     answered: bool,
-    /// Verification sent since the window closed; the interval doubles with each.
+    /// Probes sent since the window closed; the interval doubles with each.
     probes: u32,
 }
 
@@ -30,12 +95,12 @@ pub(super) struct Expiry {
 }
 
 impl Expiry {
-    /// The peer has answered, and keeps its window closed.
-    pub(super) const fn is_closed(self) -> bool {
-        self.closed
+    /// The peer has answered, and keeps its window closed: that is no error.
+    pub(super) const fn is_excused(self) -> bool {
+        self.closed || self.probe_answered
     }
 
-    /// So it has while a probe was outstanding.
+    /// It has answered while a probe was outstanding: that is no congestion either.
     pub(super) const fn is_probe_answered(self) -> bool {
         self.probe_answered
     }
@@ -48,10 +113,11 @@ impl ZeroWindow {
         self.probe_at
     }
 
-    /// That time has come.
-    pub(crate) fn on_timer(&mut self) {
-        self.probe_at = None;
-        self.probe_now = true;
+    /// Whether that time has come: then it may.
+    pub(super) fn on_timer(&mut self, now: Time) -> bool {
+        let is_due = self.probe_at.take_if(|at| *at <= now).is_some();
+        self.probe_now |= is_due;
+        is_due
     }
 
     /// No probe is planned any more.
@@ -65,6 +131,15 @@ impl ZeroWindow {
         self.probe_now && flight == 0
     }
 
+    //= RFC 9260 6.1-2 6.1-3
+    /// Whether a new chunk of `len` bytes of user data may leave into a window with `room`, with `flight` bytes in flight.
+    ///
+    /// §6.1 A: no new data beyond the peer's window, except zero window probes.
+    #[inline]
+    pub(super) const fn takes_new(&self, len: usize, room: usize, flight: usize) -> bool {
+        !is_probe(len, room) || self.may_probe(flight)
+    }
+
     /// A probe left.
     pub(crate) fn on_probe_sent(&mut self) {
         self.probe_now = false;
@@ -75,7 +150,7 @@ impl ZeroWindow {
 
     /// A probe is outstanding.
     #[inline]
-    pub(crate) const fn is_asked_often(&self) -> bool {
+    pub(crate) const fn is_probing(&self) -> bool {
         self.probing
     }
 
@@ -85,42 +160,58 @@ impl ZeroWindow {
         self.probing = false;
     }
 
-    /// The peer answered.
+    /// The peer answered. If something was acknowledged the probe was taken, so there is room for the next one: what fills
+    /// the window are chunks behind gaps, which this one helps to deliver. Its loss is no reason to wait longer.
     #[inline]
-    pub(crate) fn on_answer(&mut self) {
+    pub(super) fn on_answer(&mut self, progress: bool) {
         self.answered = true;
-    }
-
-    /// Something was acknowledged. The probe was taken, so there is room for the next one: what fills the window
-    /// are chunks behind gaps, which this one helps to deliver. Its loss is no reason to wait longer.
-    #[inline]
-    pub(crate) fn on_progress(&mut self) {
-        self.probes = 0;
+        if progress {
+            self.probes = 0;
+        }
     }
 
     //= RFC 9260 6.1-6
-    /// T3-rtx expired while the peer has no room, if `closed`.
+    /// T3-rtx expired.
     ///
     /// §6.1 A: a peer that answers and keeps its window closed lives: that is no error. What is
-    /// sent again before the window opens is a probe like any other.
-    pub(crate) fn on_timeout(&mut self, closed: bool) -> Expiry {
-        let closed = closed && self.answered;
+    /// sent again before the window opens is a probe like any other, and probes become rarer.
+    pub(super) fn on_timeout(&mut self, room: PeerRoom) -> Expiry {
+        let closed = room.is_closed() && self.answered;
         let probe_answered = self.probing && self.answered;
         self.answered = false;
         self.probing |= closed;
+        self.probes += u32::from(probe_answered);
         Expiry { closed, probe_answered }
     }
 
-    /// A probe is sent again: probes become rarer.
-    pub(crate) fn back_off(&mut self) {
-        self.probes += 1;
+    /// How long a probe that was sent with RTO is waited for, if one is outstanding: the interval increases exponentially,
+    /// bounded like any timeout.
+    pub(super) fn wait(&self, rto: Duration, max: Duration) -> Option<Duration> {
+        let doublings = self.probes.saturating_sub(1).min(MAX_DOUBLINGS);
+        self.probing.then(|| (rto * (1 << doublings)).min(max))
     }
 
-    /// How long a probe that was sent with RTO is waited for: the interval increases exponentially, bounded like any
-    /// timeout.
-    pub(crate) fn wait(&self, rto: Duration, max: Duration) -> Duration {
-        let doublings = self.probes.saturating_sub(1).min(MAX_DOUBLINGS);
-        (rto * (1 << doublings)).min(max)
+    /// The window has opened while probes are outstanding, or what was sent again after a timeout: the receiver had to
+    /// drop them (RFC 9260 §6.2), so they leave again now and not after a backed-off T3-rtx. Which they are.
+    pub(super) fn take_dropped(
+        &mut self,
+        board: &Scoreboard,
+        room: PeerRoom,
+        paths: impl Iterator<Item = PathId>,
+    ) -> Vec<u64> {
+        let first = room.awaited;
+        let mut dropped = Vec::new();
+        if !self.probing || room.is_closed() || board.get(first).is_none() {
+            return dropped;
+        }
+        self.stop_probing();
+        let probe = |seq: &u64| {
+            *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
+        };
+        for path in paths {
+            board.for_each_in_flight(path, |seq| dropped.extend(Some(seq).filter(probe)));
+        }
+        dropped
     }
 
     /// The window has room.
@@ -133,20 +224,30 @@ impl ZeroWindow {
         }
     }
 
-    /// The window is not closed, but narrower than a chunk, and will hardly open further: there is nothing to wait
-    /// an RTO for (§6.1 A: SHOULD). The last probe was taken, or there was none: the interval does not grow.
-    pub(crate) fn on_narrow(&mut self) {
-        self.probe_at = None;
-        self.probe_now = true;
-        self.probes = 0;
-    }
-
-    //= RFC 9260 6.1-5 6.1-7
-    /// The window is closed, and nothing is in flight: the first probe leaves after one RTO (§6.1 A).
-    pub(crate) fn on_closed(&mut self, now: Time, rto: Duration, max: Duration) {
-        if self.probe_at.is_none() && !self.probe_now {
+    //= RFC 9260 6.1-4 6.1-5 6.1-7
+    /// The window has no room for what waits. Once nothing is in flight the first probe leaves after one RTO (§6.1 A).
+    ///
+    /// `half_open`: it is not closed, but narrower than a chunk of more than half the peer's buffer, and will hardly open
+    /// further. There is nothing to wait an RTO for (§6.1 A: SHOULD). The last probe was taken, or there was none: the
+    /// interval does not grow.
+    pub(super) fn on_closed(
+        &mut self,
+        now: Time,
+        board: &Scoreboard,
+        half_open: bool,
+        rto: impl FnOnce() -> Duration,
+        max: Duration,
+    ) {
+        if board.total_flight() > 0 || board.first_lost().is_some() {
+            return;
+        }
+        if half_open {
+            self.probe_at = None;
+            self.probe_now = true;
+            self.probes = 0;
+        } else if self.probe_at.is_none() && !self.probe_now {
             // The interval grows exponentially, bounded like any timeout.
-            let wait = rto * (1 << self.probes.min(MAX_DOUBLINGS));
+            let wait = rto() * (1 << self.probes.min(MAX_DOUBLINGS));
             self.probe_at = Some(now + wait.min(max));
         }
     }

@@ -91,10 +91,8 @@ impl Association {
         // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
         let data_fits = !ends
             && self.may_send_data()
-            && path == self.paths.data_path()
             && source.is_none()
-            && !self.is_concurrent()
-            && !self.sender.has_lost();
+            && self.sender.joins_control(&self.paths, &self.config, path);
         let mut packet = DataPacket::new(path, writer);
         if !may_be_marked {
             packet.leave_unmarked();

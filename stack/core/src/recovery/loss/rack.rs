@@ -270,7 +270,7 @@ impl Algorithm for Rack {
 
     /// §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
     fn distrusts_counts(&self, facts: &SackFacts<'_>) -> bool {
-        let limited = !facts.new_data_ready && !facts.several_paths;
+        let limited = !facts.new_data_ready && facts.in_order;
         self.reordering_seen && !(limited && self.count_while_app_limited)
     }
 
