@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::bundling::{self, Worth};
+use super::bundling::Worth;
+use super::registry::{AllRules, NewData};
 use super::spurious::{Cut, Episode, Trigger, Verdict};
-use super::timer::tail_loss_probe::NewData;
-use super::timer::{RoundTrip, rto_restart, thin_no_backoff, thin_rto_min};
-use super::{Decisions, Recovery, SackFacts, TimerFacts};
+use super::timer::RoundTrip;
+use super::{Decisions, Recovery, Rule, SackFacts, TimerFacts};
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
@@ -139,7 +139,7 @@ impl Recovery {
     ) -> (Option<Verdict>, Option<u64>) {
         let verdict = self.spurious.on_sack(facts, decisions);
         self.on_sack(facts, decisions);
-        let probe = self.probe.as_mut();
+        let probe = self.tail_probe.as_mut();
         (verdict, probe.and_then(|probe| probe.on_sack(facts, round_trip)))
     }
 
@@ -151,22 +151,28 @@ impl Recovery {
         sample: Duration,
         srtt: Duration,
     ) -> RtoMin {
-        if let Some(probe) = &mut self.probe {
+        if let Some(probe) = &mut self.tail_probe {
             probe.on_rtt();
         }
-        let Some(dynamic) = &mut self.dynamic_rto_min else {
+        let before = self.moving_bound();
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_rtt(sample, srtt);
+        }
+        let Some(bound) = self.moving_bound() else {
             return RtoMin::Is(Self::rto_min(profile, thin));
         };
-        let before = dynamic.rto_min();
-        dynamic.on_rtt(sample, srtt);
-        let bound = dynamic.rto_min();
-        let min = thin_rto_min::rto_min(profile, bound, thin);
-        if bound == before { RtoMin::Is(min) } else { RtoMin::Moved(min, bound) }
+        let min = AllRules::rto_min(profile, bound, thin);
+        if before == Some(bound) { RtoMin::Is(min) } else { RtoMin::Moved(min, bound) }
+    }
+
+    /// The bound of RTO for all streams, if some algorithm has another one than the configured one.
+    fn moving_bound(&self) -> Option<Duration> {
+        self.algorithms.iter().find_map(|algorithm| algorithm.get().rto_min())
     }
 
     /// RTO.Min as it is configured.
     pub(crate) fn rto_min(profile: &Profile, thin: bool) -> Duration {
-        thin_rto_min::rto_min(profile, profile.rto.min(), thin)
+        AllRules::rto_min(profile, profile.rto.min(), thin)
     }
 
     /// T3-rtx starts again because of a SACK. How long it runs if not for the RTO: `outstanding` tells the age of
@@ -175,31 +181,27 @@ impl Recovery {
     pub(crate) fn restart(
         profile: &Profile,
         rto: Duration,
-        outstanding: impl FnOnce() -> (Duration, usize),
+        outstanding: &impl Fn() -> (Duration, usize),
     ) -> Option<Duration> {
-        let parameters = &profile.rto_restart;
-        parameters.enabled.then(|| {
-            let (age, packets) = outstanding();
-            rto_restart::wait(parameters, rto, age, packets, profile.rto.granularity())
-        })
+        AllRules::restart(profile, rto, outstanding)
     }
 
     /// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
     pub(crate) fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
-        thin_no_backoff::keeps_rto(profile, thin, in_a_row)
+        AllRules::keeps_rto(profile, thin, in_a_row)
     }
 
     /// Whether RTO is doubled later if an expiration that kept it was too early.
     pub(crate) fn makes_backoff_good(profile: &Profile) -> bool {
-        profile.thin_no_backoff.backs_off_if_early
+        AllRules::makes_backoff_good(profile)
     }
 
     /// Fast Recovery begins.
     pub(crate) fn on_fast_recovery(&mut self) {
-        if let Some(dynamic) = &mut self.dynamic_rto_min {
-            dynamic.on_fast_retransmit();
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_fast_recovery();
         }
-        if let Some(probe) = &mut self.probe {
+        if let Some(probe) = &mut self.tail_probe {
             probe.reset();
         }
     }
@@ -219,31 +221,31 @@ impl Recovery {
         asks_for_sack: bool,
         recovering: bool,
     ) {
-        let Some(probe) = &mut self.probe else { return };
+        let Some(probe) = &mut self.tail_probe else { return };
         // RFC 8985 §7.2: unless other mechanisms are at work.
         let quiet = !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
         let packets = board.packets_in_flight();
         probe.on_new_data(now, &NewData { packets, round_trip, asks_for_sack }, quiet);
     }
 
-    /// The next probe leaves T3-rtx as it is.
-    pub(crate) fn probes_beside(&self) -> bool {
-        self.probe.as_ref().is_some_and(|probe| probe.is_beside())
+    /// The next probe of the tail leaves T3-rtx as it is.
+    pub(crate) fn probes_tail_beside(&self) -> bool {
+        self.tail_probe.as_ref().is_some_and(|probe| probe.is_beside())
     }
 
-    /// When T3-rtx is to be preceded by a probe.
-    pub(crate) fn probe_deadline(&self) -> Option<Time> {
-        self.probe.as_ref()?.deadline()
+    /// When T3-rtx is to be preceded by a probe of the tail.
+    pub(crate) fn tail_probe_deadline(&self) -> Option<Time> {
+        self.tail_probe.as_ref()?.deadline()
     }
 
     /// That time has come; nothing may be sent in vain before `guess_at`, or at all.
-    pub(crate) fn on_probe_deadline(
+    pub(crate) fn on_tail_probe_deadline(
         &mut self,
         facts: &TimerFacts<'_>,
         guess_at: Option<Time>,
         decisions: &mut Decisions,
     ) {
-        let Some(probe) = &mut self.probe else { return };
+        let Some(probe) = &mut self.tail_probe else { return };
         match guess_at {
             Some(at) if at <= facts.now => probe.on_deadline(facts, decisions),
             at => probe.put_off(at),
@@ -256,14 +258,12 @@ impl Recovery {
         thin: bool,
         cause: Option<LossCause>,
     ) -> Option<Worth> {
-        let fills = bundling::fast_retransmit::fills(profile, thin, cause);
-        fills.then(|| Worth::new(profile.bundle_fast_retransmit.overdue()))
+        AllRules::beside_lost(profile, thin, cause)
     }
 
     /// A probe of the tail has room: which chunks in flight ride along.
     pub(crate) fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
-        let bundle = &profile.bundle_fast_retransmit;
-        (bundle.enabled && thin).then(|| Worth::new(bundle.overdue()))
+        AllRules::beside_tail_probe(profile, thin)
     }
 
     /// A packet with `left` bytes is to take `new` bytes that wait: how many are for chunks in flight, and which.
@@ -272,9 +272,8 @@ impl Recovery {
         thin: bool,
         left: usize,
         new: usize,
-    ) -> (usize, Worth) {
-        let room = bundling::new_data::room(profile, thin, left, new);
-        (room, Worth::new(profile.bundle_new.overdue()))
+    ) -> Option<(usize, Worth)> {
+        AllRules::beside_new(profile, thin, left, new)
     }
 
     /// The age that makes a chunk on `path` worth it; `None` if any does.
@@ -290,12 +289,7 @@ impl Recovery {
 
     /// What is in flight leaves a path that stops answering.
     pub(crate) fn watches_silence(profile: &Profile) -> bool {
-        profile.multipath.silent_path
-    }
-
-    /// How long a peer may delay a SACK that was not asked for (RFC 9260 §6.2).
-    pub(crate) fn longest_sack_delay(profile: &Profile) -> Duration {
-        profile.tail_loss_probe.max_sack_delay()
+        AllRules::watches_silence(profile)
     }
 
     /// The age from which on a chunk on `path` could have been answered.

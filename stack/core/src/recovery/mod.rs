@@ -42,14 +42,11 @@ use bundling::overdue::Overdue;
 pub(crate) use chunk_rescheduling::{Buffers, Rescheduling as Detours};
 pub(crate) use hooks::{Guess, RtoMin};
 pub(crate) use immediate_sack::Asking;
-use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
-use registry::AnyAlgorithm;
+use registry::{AnyAlgorithm, TailProbe};
 pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
 pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
 use thin_stream::ThinStream;
-use timer::dynamic_rto_min::DynamicRtoMin;
-use timer::tail_loss_probe::TailLossProbe;
 
 /// What an algorithm may look at when a SACK was applied.
 pub(crate) struct SackFacts<'a> {
@@ -122,17 +119,17 @@ pub(crate) struct Decisions {
     /// New packets that may be sent beyond the congestion window.
     pub(crate) send_new: u32,
     /// One of them probes the tail of what is in flight.
-    pub(crate) probes_new: bool,
+    pub(crate) new_probes_tail: bool,
     /// A chunk in flight to send again for that, and why.
-    pub(crate) probe: Option<(u64, LossCause)>,
+    pub(crate) tail_probe: Option<(u64, LossCause)>,
 }
 
 impl Decisions {
     pub(crate) fn clear(&mut self) {
         self.lost.clear();
         self.send_new = 0;
-        self.probes_new = false;
-        self.probe = None;
+        self.new_probes_tail = false;
+        self.tail_probe = None;
     }
 
     fn lose(&mut self, range: &MissingRange, cause: LossCause) {
@@ -140,7 +137,7 @@ impl Decisions {
     }
 }
 
-/// An algorithm that finds losses. Every hook does nothing by default.
+/// A mechanism that keeps something: that finds losses, or moves a bound. Every hook does nothing by default.
 trait Algorithm {
     /// It, if the profile switches it on. `retransmit_bit`: SACKs say whether they answer a retransmission.
     fn of(profile: &Profile, retransmit_bit: bool) -> Option<Self>
@@ -148,8 +145,20 @@ trait Algorithm {
         Self: Sized;
     /// A chunk left, for the first time or again.
     fn on_sent(&mut self, _sent: &Sent) {}
+    /// The same SACK as [`on_sack`](Self::on_sack) gets, before any algorithm does: what is no evidence for now.
+    fn distrusts(&mut self, _facts: &SackFacts<'_>) -> Distrust {
+        Distrust::default()
+    }
     /// A SACK with gap blocks, or one that acknowledged something, was applied.
     fn on_sack(&mut self, _facts: &SackFacts<'_>, _decisions: &mut Decisions) {}
+    /// An RTT was measured; `srtt` includes it.
+    fn on_rtt(&mut self, _sample: Duration, _srtt: Duration) {}
+    /// The bound of RTO for all streams, if it is other than the configured one.
+    fn rto_min(&self) -> Option<Duration> {
+        None
+    }
+    /// Fast Recovery begins.
+    fn on_fast_recovery(&mut self) {}
     /// T3-rtx expired on some path.
     fn on_timeout(&mut self) {}
     /// When [`on_deadline`](Self::on_deadline) is due.
@@ -169,10 +178,6 @@ trait Algorithm {
     /// What its decisions rest on.
     fn evidence(&self) -> Evidence {
         Evidence::Own
-    }
-    /// Whether the number of SACKs that report a chunk missing is no evidence, for what arrives is reordered.
-    fn distrusts_counts(&self, _facts: &SackFacts<'_>) -> bool {
-        false
     }
     /// Whether what less than three packets have overtaken may be declared lost.
     fn trust_order(&mut self, _trusted: bool) {}
@@ -206,15 +211,92 @@ enum Evidence {
     Own,
 }
 
+/// What is no evidence for now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Distrust(u8);
+
+impl Distrust {
+    /// These are none.
+    const fn of(evidence: &[Evidence]) -> Distrust {
+        let (mut bits, mut i) = (0, 0);
+        while i < evidence.len() {
+            bits |= 1 << evidence[i] as u8;
+            i += 1;
+        }
+        Distrust(bits)
+    }
+
+    /// The same if that `holds`, else nothing.
+    const fn when(self, holds: bool) -> Distrust {
+        if holds { self } else { Distrust(0) }
+    }
+
+    /// Those of both are none.
+    const fn with(self, other: Distrust) -> Distrust {
+        Distrust(self.0 | other.0)
+    }
+
+    /// Whether that is none.
+    const fn has(self, evidence: Evidence) -> bool {
+        self.0 & (1 << evidence as u8) != 0
+    }
+}
+
+/// A mechanism that keeps nothing, and answers from the profile, which may change at any time. Every question has the answer
+/// of RFC 9260 by default.
+trait Rule {
+    /// RTO.Min, which would be `bound`, when RTO is computed now.
+    fn rto_min(_profile: &Profile, bound: Duration, _thin: bool) -> Duration {
+        bound
+    }
+    /// How long T3-rtx runs that a SACK has restarted, if not for `rto`: `outstanding` tells the age of the earliest chunk,
+    /// and how many packets are outstanding or wait.
+    fn restart(
+        _profile: &Profile,
+        _rto: Duration,
+        _outstanding: &impl Fn() -> (Duration, usize),
+    ) -> Option<Duration> {
+        None
+    }
+    /// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
+    fn keeps_rto(_profile: &Profile, _thin: bool, _in_a_row: u32) -> bool {
+        false
+    }
+    /// Whether RTO is doubled later if an expiration that kept it was too early.
+    fn makes_backoff_good(_profile: &Profile) -> bool {
+        false
+    }
+    /// Which chunks in flight fill up a packet that begins with a chunk lost for `cause`.
+    fn beside_lost(_profile: &Profile, _thin: bool, _cause: Option<LossCause>) -> Option<Worth> {
+        None
+    }
+    /// Which chunks in flight fill up a probe of the tail.
+    fn beside_tail_probe(_profile: &Profile, _thin: bool) -> Option<Worth> {
+        None
+    }
+    /// How many bytes are for chunks in flight in a packet with `left` of them that is to take `new` which wait, and which
+    /// chunks.
+    fn beside_new(
+        _profile: &Profile,
+        _thin: bool,
+        _left: usize,
+        _new: usize,
+    ) -> Option<(usize, Worth)> {
+        None
+    }
+    /// Whether what is in flight leaves a path that stops answering.
+    fn watches_silence(_profile: &Profile) -> bool {
+        false
+    }
+}
+
 /// The mechanisms of one association.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     /// In the order of evaluation.
     algorithms: SmallVec<[AnyAlgorithm; 4]>,
-    switch_off: Option<EarlyRetransmitSwitchOff>,
     thin: ThinStream,
-    dynamic_rto_min: Option<DynamicRtoMin>,
-    probe: Option<TailLossProbe>,
+    tail_probe: Option<TailProbe>,
     overdue: Overdue,
     budget: Budget,
     spurious: SpuriousDetection,
@@ -223,17 +305,10 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
-        let dynamic = &profile.dynamic_rto_min;
-        let probe = &profile.tail_loss_probe;
-        let switch_off = profile.early_retransmit_switch_off.enabled;
         Recovery {
             algorithms: AnyAlgorithm::all(profile, retransmit_bit),
-            switch_off: switch_off.then(EarlyRetransmitSwitchOff::new),
             thin: ThinStream::new(&profile.thin_stream),
-            dynamic_rto_min: dynamic
-                .enabled
-                .then(|| DynamicRtoMin::new(dynamic, profile.rto.max())),
-            probe: probe.enabled.then(|| TailLossProbe::new(probe)),
+            tail_probe: TailProbe::of(profile),
             overdue: Overdue::default(),
             budget: Budget::new(profile.budget.enabled),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
@@ -245,32 +320,20 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.on_sent(sent);
         }
-        if let (Some(switch), Some(cause)) = (&mut self.switch_off, sent.again) {
-            switch.on_sent_again(sent.seq, cause);
-        }
     }
 
     pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         self.overdue.on_sack(facts);
         self.budget.on_sack(facts);
-        if let Some(switch) = &mut self.switch_off
-            && !facts.duplicates.is_empty()
-        {
-            switch.on_duplicates(facts.duplicates, facts.board.cumulative());
+        let mut distrust = Distrust::of(&[Evidence::One]).when(!self.budget.affords_reported());
+        for algorithm in &mut self.algorithms {
+            distrust = distrust.with(algorithm.get_mut().distrusts(facts));
         }
-        let off = self.switch_off.as_ref().is_some_and(EarlyRetransmitSwitchOff::is_off);
-        let miscounts = self.algorithms.iter().any(|a| a.get().distrusts_counts(facts));
         let trusted = self.budget.trusts_order();
         for algorithm in &mut self.algorithms {
             let algorithm = algorithm.get_mut();
             algorithm.trust_order(trusted);
-            let silent = match algorithm.evidence() {
-                Evidence::Count => miscounts,
-                Evidence::LowCount => off,
-                Evidence::One => off || !self.budget.affords_reported(),
-                Evidence::Own => false,
-            };
-            if !silent {
+            if !distrust.has(algorithm.evidence()) {
                 algorithm.on_sack(facts, decisions);
             }
         }
@@ -280,10 +343,7 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_timeout();
         }
-        if let Some(dynamic) = &mut self.dynamic_rto_min {
-            dynamic.on_timeout();
-        }
-        if let Some(probe) = &mut self.probe {
+        if let Some(probe) = &mut self.tail_probe {
             probe.reset();
         }
     }
@@ -302,7 +362,7 @@ impl Recovery {
         }
     }
 
-    /// The earliest deadline of the algorithms; that of the tail loss probe is apart.
+    /// The earliest deadline of the algorithms; that of the probe of the tail is apart.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.algorithms.iter().filter_map(|a| a.get().deadline()).min()
     }

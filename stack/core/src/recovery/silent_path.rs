@@ -17,10 +17,21 @@
 use std::time::Duration;
 
 use crate::ids::LossCause;
+use crate::profile::Profile;
+use crate::recovery::Rule;
 use crate::time::Time;
 
 /// Less than that is a matter of how hosts are scheduled.
 const MIN_WAIT: Duration = Duration::from_millis(10);
+
+/// The mechanism.
+pub(in crate::recovery) struct SilentPath;
+
+impl Rule for SilentPath {
+    fn watches_silence(profile: &Profile) -> bool {
+        profile.multipath.silent_path
+    }
+}
 
 /// What is known of a path that carries data.
 #[derive(Clone, Copy, Debug)]

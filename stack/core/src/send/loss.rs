@@ -90,10 +90,10 @@ impl Sender {
     /// Carries out what the recovery algorithms decided.
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.overrides.add_extra(decisions.send_new);
-        if decisions.probes_new {
+        if decisions.new_probes_tail {
             cx.journal.stats.count_tail_probe();
         }
-        let probe = decisions.probe.filter(|(seq, _)| self.lets_probe(cx, *seq));
+        let probe = decisions.tail_probe.filter(|(seq, _)| self.lets_probe(cx, *seq));
         self.overrides.probe_tail(probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
@@ -373,7 +373,7 @@ impl Sender {
         if asked || chunk.transmissions > 1 {
             return Some(chunk.last_sent);
         }
-        let latest = chunk.last_sent + Recovery::longest_sack_delay(cx.profile());
+        let latest = chunk.last_sent + cx.profile().max_sack_delay();
         let followed = follower.and_then(|seq| self.board.get(seq)).map(|chunk| chunk.last_sent);
         Some(followed.map_or(latest, |at| at.clamp(chunk.last_sent, latest)))
     }

@@ -70,7 +70,7 @@ impl Sender {
             let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
             (age, board.packets_outstanding() + self.queue.messages())
         };
-        let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), outstanding);
+        let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), &outstanding);
         let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
             self.arm_t3(cx, path);
             return;

@@ -60,7 +60,7 @@ impl Sender {
         let (now, profile) = (cx.now, cx.profile());
         let new_data_ready = self.new_data_ready(cx);
         let path = cx.paths.data_path();
-        let beside = self.recovery.probes_beside();
+        let beside = self.recovery.probes_tail_beside();
         let probe_due = self.tail_probe_deadline(cx.paths).is_some_and(|at| at <= now);
         let earliest = self.board.earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
@@ -70,8 +70,8 @@ impl Sender {
         let facts = TimerFacts { now, board: &self.board, new_data_ready, round_trip };
         self.recovery.on_deadline(&facts, &mut decisions);
         if probe_due {
-            self.recovery.on_probe_deadline(&facts, guess_at, &mut decisions);
-            if !beside && (decisions.probe.is_some() || decisions.probes_new) {
+            self.recovery.on_tail_probe_deadline(&facts, guess_at, &mut decisions);
+            if !beside && (decisions.tail_probe.is_some() || decisions.new_probes_tail) {
                 let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
                 let in_a_row = p.t3.in_a_row().saturating_add(1);
                 if t3_due && !Recovery::keeps_rto(profile, thin, in_a_row) {
@@ -86,11 +86,11 @@ impl Sender {
         cx.opportunity();
     }
 
-    /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2) unless it is beside it.
+    /// When a probe of the tail is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2) unless it is beside it.
     fn tail_probe_deadline(&self, paths: &Paths) -> Option<Time> {
-        let at = self.recovery.probe_deadline()?;
+        let at = self.recovery.tail_probe_deadline()?;
         let t3 = paths[paths.data_path()].t3.deadline();
-        if self.recovery.probes_beside() {
+        if self.recovery.probes_tail_beside() {
             return Some(at).filter(|at| t3.is_none_or(|t3| *at < t3));
         }
         Some(t3.map_or(at, |t3| t3.min(at)))

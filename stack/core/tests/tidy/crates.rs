@@ -147,3 +147,20 @@ fn the_walk_visits_functions_that_exist() {
     let missing: Vec<_> = found.into_iter().filter(|visit| !is_there(visit)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// Lines of a recipe in ARCHITECTURE.md, its title included.
+const MAX_RECIPE_LINES: usize = 10;
+
+#[test]
+fn how_to_add_something_takes_ten_lines() {
+    let page = fs::read_to_string(super::root().join("ARCHITECTURE.md")).unwrap();
+    let section = page.split_once("\n## How to add\n").expect("a section on what to add").1;
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    let recipes: Vec<&str> = section.split("\n**").skip(1).collect();
+    assert!(recipes.len() > 5, "recipes have a title in bold");
+    for recipe in recipes {
+        let lines = recipe.lines().filter(|line| !line.trim().is_empty()).count();
+        let title = recipe.lines().next().unwrap_or_default();
+        assert!(lines <= MAX_RECIPE_LINES, "{lines} lines on: {title}");
+    }
+}

@@ -14,7 +14,7 @@ const FOLDERS: [&str; 4] = [
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several mechanisms of
 /// their folder share.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "asked_sack",
     "combined",
     "correction",
@@ -23,6 +23,7 @@ const SHARED: [&str; 14] = [
     "fast_retransmit",
     "hooks",
     "loss_response",
+    "registry",
     "repair",
     "response",
     "rfc9260",
@@ -61,10 +62,9 @@ const TABLES: [(&str, &str); 2] = [
     ("bundle_new", "core/src/recovery/bundling/new_data.rs"),
 ];
 
-/// Who may name them beside themselves: the registry with its hooks, the profile, and the words of the public
+/// Who may name them beside themselves: the registry, the profile, and the words of the public
 /// interface for why something happened.
-const REGISTRIES: [&str; 6] = [
-    "core/src/recovery/hooks.rs",
+const REGISTRIES: [&str; 5] = [
     "core/src/recovery/registry.rs",
     "core/src/profile",
     "core/src/ids/loss_cause.rs",

@@ -10,9 +10,25 @@
 
 use crate::ids::{LossCause, LossEvidence};
 use crate::profile::Profile;
+use crate::recovery::{Rule, Worth};
+
+/// The mechanism.
+pub(in crate::recovery) struct BundleFastRetransmit;
+
+impl Rule for BundleFastRetransmit {
+    fn beside_lost(profile: &Profile, thin: bool, cause: Option<LossCause>) -> Option<Worth> {
+        let parameters = &profile.bundle_fast_retransmit;
+        fills(profile, thin, cause).then(|| Worth::new(parameters.overdue()))
+    }
+
+    fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
+        let parameters = &profile.bundle_fast_retransmit;
+        (parameters.enabled && thin).then(|| Worth::new(parameters.overdue()))
+    }
+}
 
 /// Whether a packet that begins with a chunk lost for `cause` is filled up.
-pub(crate) fn fills(profile: &Profile, thin: bool, cause: Option<LossCause>) -> bool {
+fn fills(profile: &Profile, thin: bool, cause: Option<LossCause>) -> bool {
     profile.bundle_fast_retransmit.enabled
         && thin
         && cause.is_some_and(|cause| cause.evidence() != LossEvidence::Void)

@@ -9,10 +9,26 @@
 //! `room = PMTU - headers - new data`. They are no retransmissions for congestion control.
 
 use crate::profile::Profile;
+use crate::recovery::{Rule, Worth};
+
+/// The mechanism.
+pub(in crate::recovery) struct BundleNew;
+
+impl Rule for BundleNew {
+    fn beside_new(
+        profile: &Profile,
+        thin: bool,
+        left: usize,
+        new: usize,
+    ) -> Option<(usize, Worth)> {
+        let room = room(profile, thin, left, new);
+        (room > 0).then(|| (room, Worth::new(profile.bundle_new.overdue())))
+    }
+}
 
 /// Bytes for outstanding chunks in a packet with `room` bytes for chunks, of which the new data
 /// that waits needs `new`; 0 if none may be added.
-pub(crate) fn room(profile: &Profile, thin: bool, room: usize, new: usize) -> usize {
+fn room(profile: &Profile, thin: bool, room: usize, new: usize) -> usize {
     if profile.bundle_new.enabled && thin { room.saturating_sub(new) } else { 0 }
 }
 

@@ -11,6 +11,8 @@
 
 use super::suspects::Suspects;
 use crate::event::LossCause;
+use crate::profile::Profile;
+use crate::recovery::{Algorithm, Distrust, Evidence, SackFacts, Sent};
 
 /// Remembers what Early Retransmit declared lost.
 #[derive(Debug)]
@@ -20,24 +22,44 @@ pub(in crate::recovery) struct EarlyRetransmitSwitchOff {
 }
 
 impl EarlyRetransmitSwitchOff {
-    pub(in crate::recovery) fn new() -> EarlyRetransmitSwitchOff {
+    fn new() -> EarlyRetransmitSwitchOff {
         let declared = Suspects::new(LossCause::lowers_threshold);
         EarlyRetransmitSwitchOff { declared, off: false }
     }
 
     /// Whether Early Retransmit has been wrong.
-    pub(in crate::recovery) fn is_off(&self) -> bool {
+    fn is_off(&self) -> bool {
         self.off
     }
 
     /// A SACK reported duplicates.
-    pub(in crate::recovery) fn on_duplicates(&mut self, duplicates: &[u64], cumulative: u64) {
+    fn on_duplicates(&mut self, duplicates: &[u64], cumulative: u64) {
         self.off |= self.declared.are_cleared(duplicates, cumulative);
     }
 
     /// A chunk was sent again.
-    pub(in crate::recovery) fn on_sent_again(&mut self, seq: u64, cause: LossCause) {
+    fn on_sent_again(&mut self, seq: u64, cause: LossCause) {
         self.declared.on_sent_again(seq, cause);
+    }
+}
+
+impl Algorithm for EarlyRetransmitSwitchOff {
+    fn of(profile: &Profile, _: bool) -> Option<EarlyRetransmitSwitchOff> {
+        profile.early_retransmit_switch_off.enabled.then(EarlyRetransmitSwitchOff::new)
+    }
+
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(cause) = sent.again {
+            self.on_sent_again(sent.seq, cause);
+        }
+    }
+
+    fn distrusts(&mut self, facts: &SackFacts<'_>) -> Distrust {
+        if !facts.duplicates.is_empty() {
+            self.on_duplicates(facts.duplicates, facts.board.cumulative());
+        }
+        Distrust::of(&[Evidence::LowCount, Evidence::One]).when(self.is_off())
     }
 }
 

@@ -35,7 +35,7 @@ use super::suspects::Suspects;
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
-use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
+use crate::recovery::{Algorithm, Decisions, Distrust, Evidence, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
 use crate::time::Time;
 use crate::windowed::Windowed;
@@ -269,9 +269,9 @@ impl Algorithm for Rack {
     }
 
     /// §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
-    fn distrusts_counts(&self, facts: &SackFacts<'_>) -> bool {
-        let limited = !facts.new_data_ready && facts.in_order;
-        self.reordering_seen && !(limited && self.count_while_app_limited)
+    fn distrusts(&mut self, facts: &SackFacts<'_>) -> Distrust {
+        let limited = !facts.new_data_ready && facts.in_order && self.count_while_app_limited;
+        Distrust::of(&[Evidence::Count]).when(self.reordering_seen && !limited)
     }
 
     fn trust_order(&mut self, trusted: bool) {

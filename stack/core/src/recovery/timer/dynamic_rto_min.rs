@@ -19,7 +19,8 @@
 
 use std::time::Duration;
 
-use crate::profile::{Arithmetic, DynamicRtoMinParameters};
+use crate::profile::{Arithmetic, DynamicRtoMinParameters, Profile};
+use crate::recovery::Algorithm;
 
 /// The bound and the history that moves it.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct DynamicRtoMin {
 }
 
 impl DynamicRtoMin {
-    pub(crate) fn new(parameters: &DynamicRtoMinParameters, max: Duration) -> DynamicRtoMin {
+    fn new(parameters: &DynamicRtoMinParameters, max: Duration) -> DynamicRtoMin {
         let rto_min = parameters.start_ms / parameters.tick_ms;
         DynamicRtoMin {
             parameters: parameters.clone(),
@@ -47,17 +48,17 @@ impl DynamicRtoMin {
     }
 
     /// A fast retransmission began.
-    pub(crate) fn on_fast_retransmit(&mut self) {
+    fn on_fast_retransmit(&mut self) {
         self.fast_retransmits = self.fast_retransmits.saturating_add(1);
     }
 
     /// T3-rtx expired.
-    pub(crate) fn on_timeout(&mut self) {
+    fn on_timeout(&mut self) {
         self.timeouts = self.timeouts.saturating_add(1);
     }
 
     /// The bound now.
-    pub(crate) fn rto_min(&self) -> Duration {
+    fn rto_min(&self) -> Duration {
         Duration::from_secs_f64(self.rto_min * self.parameters.tick_ms / 1e3)
     }
 
@@ -71,7 +72,7 @@ impl DynamicRtoMin {
     }
 
     /// A round-trip time was measured; `srtt` includes it.
-    pub(crate) fn on_rtt(&mut self, rtt: Duration, srtt: Duration) {
+    fn on_rtt(&mut self, rtt: Duration, srtt: Duration) {
         let counts = self.whole(f64::from(self.fast_retransmits) / f64::from(self.timeouts));
         let ratio = self.old_ratio - self.whole(self.old_ratio / 2.0) + self.whole(counts / 2.0);
         let diff = ratio - self.old_ratio;
@@ -86,6 +87,29 @@ impl DynamicRtoMin {
         let max = self.max.as_secs_f64() * 1e3 / self.parameters.tick_ms;
         self.rto_min = self.rto_min.clamp(floor.min(max), max);
         self.old_ratio = ratio;
+    }
+}
+
+impl Algorithm for DynamicRtoMin {
+    fn of(profile: &Profile, _: bool) -> Option<DynamicRtoMin> {
+        let parameters = &profile.dynamic_rto_min;
+        parameters.enabled.then(|| DynamicRtoMin::new(parameters, profile.rto.max()))
+    }
+
+    fn on_rtt(&mut self, sample: Duration, srtt: Duration) {
+        self.on_rtt(sample, srtt);
+    }
+
+    fn rto_min(&self) -> Option<Duration> {
+        Some(self.rto_min())
+    }
+
+    fn on_fast_recovery(&mut self) {
+        self.on_fast_retransmit();
+    }
+
+    fn on_timeout(&mut self) {
+        self.on_timeout();
     }
 }
 

@@ -12,10 +12,29 @@
 
 use std::time::Duration;
 
-use crate::profile::RtoRestartParameters;
+use crate::profile::{Profile, RtoRestartParameters};
+use crate::recovery::Rule;
+
+/// The mechanism.
+pub(in crate::recovery) struct RtoRestart;
+
+impl Rule for RtoRestart {
+    #[inline]
+    fn restart(
+        profile: &Profile,
+        rto: Duration,
+        outstanding: &impl Fn() -> (Duration, usize),
+    ) -> Option<Duration> {
+        let parameters = &profile.rto_restart;
+        parameters.enabled.then(|| {
+            let (age, packets) = outstanding();
+            wait(parameters, rto, age, packets, profile.rto.granularity())
+        })
+    }
+}
 
 /// How long T3-rtx runs when a SACK restarts it. `packets` are outstanding or waiting to be sent.
-pub(crate) fn wait(
+fn wait(
     parameters: &RtoRestartParameters,
     rto: Duration,
     age: Duration,

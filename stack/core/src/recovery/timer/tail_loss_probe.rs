@@ -34,7 +34,7 @@
 use std::time::Duration;
 
 use crate::ids::LossCause;
-use crate::profile::TailLossProbeParameters;
+use crate::profile::Profile;
 use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
@@ -86,8 +86,10 @@ pub(crate) struct TailLossProbe {
 }
 
 impl TailLossProbe {
-    pub(crate) fn new(parameters: &TailLossProbeParameters) -> TailLossProbe {
-        TailLossProbe {
+    /// It, if the profile switches it on.
+    pub(crate) fn of(profile: &Profile) -> Option<TailLossProbe> {
+        let parameters = &profile.tail_loss_probe;
+        parameters.enabled.then(|| TailLossProbe {
             max_sack_delay: parameters.max_sack_delay(),
             in_a_row: parameters.in_a_row,
             deadline: None,
@@ -96,7 +98,7 @@ impl TailLossProbe {
             probe: None,
             measured: true,
             asked: AskedSack::new(parameters.trust_immediate_sack),
-        }
+        })
     }
 
     /// When a probe is due, if T3-rtx does not expire before.
@@ -192,14 +194,14 @@ impl TailLossProbe {
         let last = facts.board.next_seq() - 1;
         if facts.new_data_ready {
             decisions.send_new += 1;
-            decisions.probes_new = true;
+            decisions.new_probes_tail = true;
             self.note_probe(last + 1, None);
         } else if let Some(seq) = chunk_to_probe(facts) {
-            decisions.probe = Some((seq, LossCause::TailLossProbe));
+            decisions.tail_probe = Some((seq, LossCause::TailLossProbe));
             self.note_probe(last, Some(seq));
         }
         self.measured = false;
-        let sent = decisions.probes_new || decisions.probe.is_some();
+        let sent = decisions.new_probes_tail || decisions.tail_probe.is_some();
         if sent && number + 1 < self.in_a_row {
             self.wait = (2 * self.wait).max(GRANULARITY);
             self.deadline = Some(facts.now + self.wait);

@@ -13,9 +13,23 @@
 //! not probed at full rate for ever. The paper has neither.
 
 use crate::profile::Profile;
+use crate::recovery::Rule;
+
+/// The mechanism.
+pub(in crate::recovery) struct ThinNoBackoff;
+
+impl Rule for ThinNoBackoff {
+    fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
+        keeps_rto(profile, thin, in_a_row)
+    }
+
+    fn makes_backoff_good(profile: &Profile) -> bool {
+        profile.thin_no_backoff.backs_off_if_early
+    }
+}
 
 /// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
-pub(crate) fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
+fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
     let parameters = &profile.thin_no_backoff;
     parameters.enabled
         && thin

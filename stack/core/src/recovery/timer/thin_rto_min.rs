@@ -8,9 +8,19 @@
 use std::time::Duration;
 
 use crate::profile::Profile;
+use crate::recovery::Rule;
+
+/// The mechanism.
+pub(in crate::recovery) struct ThinRtoMin;
+
+impl Rule for ThinRtoMin {
+    fn rto_min(profile: &Profile, bound: Duration, thin: bool) -> Duration {
+        rto_min(profile, bound, thin)
+    }
+}
 
 /// RTO.Min to use when RTO is computed now; `configured` holds unless the stream is thin.
-pub(crate) fn rto_min(profile: &Profile, configured: Duration, thin: bool) -> Duration {
+fn rto_min(profile: &Profile, configured: Duration, thin: bool) -> Duration {
     let parameters = &profile.thin_rto_min;
     if parameters.enabled && thin { parameters.min().min(configured) } else { configured }
 }

@@ -48,8 +48,8 @@ impl Sender {
         // An upper bound: headers and padding of every message.
         let new = queue.bytes() + queue.messages() * (self.header_len() + 3);
         let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
-        let (room, worth) = Recovery::beside_new(cx.profile(), thin, left, new);
-        if room > 0 && !self.board.is_empty() {
+        let beside = Recovery::beside_new(cx.profile(), thin, left, new);
+        if let Some((room, worth)) = beside.filter(|_| !self.board.is_empty()) {
             let (end, key) = (self.board.next_seq(), self.queue.next_key());
             self.write_riders(cx, packet, &Riders { end, room, key, worth });
         }
