@@ -77,15 +77,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is room for a message of `size` bytes of a stream.
-    pub(crate) fn fits(&self, stream: StreamId, size: usize) -> bool {
-        let buffered = self.buffered();
-        buffered == 0
-            || buffered + size <= self.buffer.send_limit()
-            || self.buffer.reserve_takes(buffered, self.queue.held(stream), size)
-    }
-
-    /// There was none: the application waits for some.
+    /// There was no room for a message: the application waits for some.
     pub(crate) fn on_refused(&mut self) {
         self.buffer.on_refused();
     }
@@ -171,7 +163,7 @@ impl Sender {
     pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
         for path in cx.paths.ids() {
             if self.board.earliest(path).is_some() {
-                self.arm_t3(cx, path);
+                cx.arm_t3(path, &self.zero_window);
             }
         }
     }

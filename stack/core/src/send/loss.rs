@@ -25,7 +25,7 @@ impl Sender {
         let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
         let strikes = cx.strategy.strikes(cx.profile(), marks.packets, was_in_recovery);
-        let struck = self.strike(outcome, strikes);
+        let struck = strikes.apply(&mut self.board, outcome);
         decisions.clear();
         let quiet = self.board.missing().next().is_none() && outcome.newly_acked == 0;
         if quiet && !outcome.cumulative_advanced && duplicates.is_empty() {
@@ -226,7 +226,7 @@ impl Sender {
     fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
         let (now, profile) = (cx.now, cx.profile());
         cx.strategy.lower_again(now, cx.paths, path, profile);
-        self.trace_window(cx, path, WindowCause::Loss);
+        cx.trace_window(&self.board, path, WindowCause::Loss);
     }
 
     /// A loss, or a mark that stands for one, cuts the window of `path`.
@@ -249,7 +249,7 @@ impl Sender {
             cx.paths[path].window.lower_to(most);
         }
         cx.strategy.spare_window(cx.paths, path);
-        self.trace_window(cx, path, cause);
+        cx.trace_window(&self.board, path, cause);
     }
 
     /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
@@ -263,7 +263,7 @@ impl Sender {
             if cx.paths[path].window.end_reduction() {
                 // By now the path is measured better.
                 cx.strategy.spare_window(cx.paths, path);
-                self.trace_window(cx, path, WindowCause::RateReduction);
+                cx.trace_window(&self.board, path, WindowCause::RateReduction);
             }
             strategy.restore_floor(&mut cx.paths[path], profile);
         }
@@ -343,7 +343,7 @@ impl Sender {
             let (initial, acked) = (control.initial_window(), outcome.newly_acked);
             let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
             control.undo(cwnd, ssthresh);
-            self.trace_window(cx, cut.path, WindowCause::Undo);
+            cx.trace_window(&self.board, cut.path, WindowCause::Undo);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use tresse_wire::TIMESTAMP_CHUNK_LEN;
 
-use super::{Context, Sender};
+use super::{Context, Sender, zero_window};
 use crate::path::{Path, PathId, Paths};
 use crate::state::State;
 
@@ -129,6 +129,22 @@ impl Sender {
                 self.board.note_app_limited(p.id);
             }
         }
+    }
+
+    /// Notices a closed window (RFC 9260 §6.1 A).
+    pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
+        let max_payload = self.fragmentation_point(cx.paths);
+        let room = self.peer_window();
+        let is_closed =
+            || self.queue.next_len(max_payload).is_some_and(|len| zero_window::is_probe(len, room));
+        // Where any chunk has room it does not matter which is next.
+        if !(room < max_payload && is_closed()) {
+            self.zero_window.on_open();
+            return;
+        }
+        let rto = || cx.paths[cx.paths.data_path()].rto();
+        let half_open = self.buffer.is_half_open();
+        self.zero_window.on_closed(cx.now, &self.board, half_open, rto, cx.profile().rto.max());
     }
 
     //= RFC 9260 6.1-9

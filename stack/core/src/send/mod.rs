@@ -25,7 +25,7 @@ mod timers;
 mod write;
 mod zero_window;
 
-use tresse_wire::Tsn;
+use tresse_wire::{StreamId, Tsn};
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
@@ -167,6 +167,14 @@ impl Sender {
     /// User bytes queued or not acknowledged for good.
     pub(crate) fn buffered(&self) -> usize {
         self.queue.bytes() + self.board.buffered_user_bytes()
+    }
+
+    /// Whether there is room for a message of `size` bytes of a stream.
+    pub(crate) fn fits(&self, stream: StreamId, size: usize) -> bool {
+        let buffered = self.buffered();
+        buffered == 0
+            || buffered + size <= self.buffer.send_limit()
+            || self.buffer.reserve_takes(buffered, self.queue.held(stream), size)
     }
 
     //= RFC 9260 6.2.1-1

@@ -3,7 +3,7 @@
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
-use super::{Context, SackMarks, Sender, Work, zero_window};
+use super::{Context, SackMarks, Sender, Work};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
@@ -212,7 +212,7 @@ impl Sender {
         let flight = self.board.flight(path);
         let p = &mut cx.paths[path];
         if p.window.reduce(ack.bytes, flight, p.mtu.max_packet()) {
-            self.trace_window(cx, path, WindowCause::RateReduction);
+            cx.trace_window(&self.board, path, WindowCause::RateReduction);
             return;
         }
         // RFC 3168 §6.1.2: "the TCP sender SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
@@ -250,16 +250,8 @@ impl Sender {
             self.board.note_app_limited(path);
         }
         if window.cwnd() != before {
-            self.trace_window(cx, path, WindowCause::Growth);
+            cx.trace_window(&self.board, path, WindowCause::Growth);
         }
-    }
-
-    pub(super) fn trace_window(&mut self, cx: &mut Context<'_>, path: PathId, cause: WindowCause) {
-        let now = cx.now;
-        let window = &cx.paths[path].window;
-        let (cwnd, ssthresh) = (window.cwnd(), window.ssthresh());
-        let flight = self.board.flight(path);
-        cx.journal.trace(now, || TraceEvent::Window { path, cwnd, ssthresh, flight, cause });
     }
 
     /// What the peer had no room for leaves again now that there is some.
@@ -268,21 +260,5 @@ impl Sender {
         for seq in self.zero_window.take_dropped(&self.board, room, cx.paths.ids()) {
             self.lose(cx, seq, LossCause::ZeroWindowProbe);
         }
-    }
-
-    /// Notices a closed window (RFC 9260 §6.1 A).
-    pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
-        let max_payload = self.fragmentation_point(cx.paths);
-        let room = self.peer_window();
-        let is_closed =
-            || self.queue.next_len(max_payload).is_some_and(|len| zero_window::is_probe(len, room));
-        // Where any chunk has room it does not matter which is next.
-        if !(room < max_payload && is_closed()) {
-            self.zero_window.on_open();
-            return;
-        }
-        let rto = || cx.paths[cx.paths.data_path()].rto();
-        let half_open = self.buffer.is_half_open();
-        self.zero_window.on_closed(cx.now, &self.board, half_open, rto, cx.profile().rto.max());
     }
 }

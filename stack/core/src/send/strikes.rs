@@ -1,9 +1,8 @@
 //! Miss indications of a SACK (RFC 9260 §7.2.4).
 
-use super::Sender;
 use crate::ids::PathId;
 use crate::profile::Profile;
-use crate::scoreboard::AckOutcome;
+use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::time::Time;
 
 /// Which chunks a SACK strikes.
@@ -28,14 +27,11 @@ impl Strikes {
     pub(super) fn of(profile: &Profile, in_recovery: bool) -> Strikes {
         if profile.fast_retransmit.htna { Strikes::Newly { in_recovery } } else { Strikes::Every }
     }
-}
 
-impl Sender {
     //= RFC 9260 7.2.4-3
     /// Adds the miss indications of one SACK; returns whether any chunk was struck.
-    pub(crate) fn strike(&mut self, outcome: &AckOutcome, strikes: Strikes) -> bool {
-        let board = &mut self.board;
-        match strikes {
+    pub(super) fn apply(self, board: &mut Scoreboard, outcome: &AckOutcome) -> bool {
+        match self {
             Strikes::Every => {
                 outcome.has_gaps && board.strike(board.highest_acked(), Time::FAR_FUTURE)
             }
@@ -49,27 +45,27 @@ impl Sender {
                 // Highest TSN Newly Acknowledged.
                 board.strike(highest, outcome.latest_sent)
             }
-            Strikes::Split { packets } => self.strike_split(outcome, packets),
+            Strikes::Split { packets } => split(board, outcome, packets),
         }
     }
+}
 
-    /// Split Fast Retransmit.
-    fn strike_split(&mut self, outcome: &AckOutcome, packets: u8) -> bool {
-        let mut struck = false;
-        // DAC (Iyengar et al. 2006 §V): two packets of one path arrived, so that what both of them
-        // overtook was missed twice; what lies between them was missed once.
-        let acked = outcome.paths.iter().filter(|ack| ack.chunks > 0).count();
-        let twice = packets >= 2 && acked == 1;
-        for (i, ack) in outcome.paths.iter().enumerate() {
-            if let Some(highest) = ack.highest_newly_acked {
-                let path = PathId(i as u8);
-                let latest = ack.latest.map_or(outcome.latest_sent, |latest| latest.sent);
-                struck |= self.board.strike_on(path, highest, latest);
-                if let Some(lowest) = ack.lowest_newly_acked.filter(|_| twice) {
-                    self.board.strike_on(path, lowest, latest);
-                }
+/// Split Fast Retransmit.
+fn split(board: &mut Scoreboard, outcome: &AckOutcome, packets: u8) -> bool {
+    let mut struck = false;
+    // DAC (Iyengar et al. 2006 §V): two packets of one path arrived, so that what both of them
+    // overtook was missed twice; what lies between them was missed once.
+    let acked = outcome.paths.iter().filter(|ack| ack.chunks > 0).count();
+    let twice = packets >= 2 && acked == 1;
+    for (i, ack) in outcome.paths.iter().enumerate() {
+        if let Some(highest) = ack.highest_newly_acked {
+            let path = PathId(i as u8);
+            let latest = ack.latest.map_or(outcome.latest_sent, |latest| latest.sent);
+            struck |= board.strike_on(path, highest, latest);
+            if let Some(lowest) = ack.lowest_newly_acked.filter(|_| twice) {
+                board.strike_on(path, lowest, latest);
             }
         }
-        struck
     }
+    struck
 }

@@ -72,25 +72,11 @@ impl Sender {
         };
         let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), &outstanding);
         let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
-            self.arm_t3(cx, path);
+            cx.arm_t3(path, &self.zero_window);
             return;
         };
         let at = cx.paths[path].rtt.expiry(now, now + wait);
-        cx.paths[path].t3.start(at);
-        cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
-    }
-
-    //= RFC 9260 6.1-21 6.3.3-1
-    pub(super) fn arm_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let now = cx.now;
-        let undoubled = cx.paths[path].t3.take_undoubled(now);
-        let rto = undoubled.unwrap_or(cx.paths[path].rto());
-        // A probe of a closed window is owed an answer like anything else.
-        let wait = cx.start_patience(path, rto);
-        let wait = self.zero_window.wait(rto, cx.profile().rto.max()).unwrap_or(wait);
-        let at = cx.paths[path].rtt.expiry(now, now + wait);
-        cx.paths[path].t3.start(at);
-        cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+        cx.start_t3(path, at);
     }
 
     //= RFC 6951 5.5-2
@@ -111,8 +97,7 @@ impl Sender {
         if let Some(at) = early.map(|due| allowed().map_or(due, |at| at.min(due)))
             && at > now
         {
-            cx.paths[path].t3.start(at);
-            cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+            cx.start_t3(path, at);
             return None;
         }
         let profile = cx.profile();
@@ -147,7 +132,7 @@ impl Sender {
             marks.on_loss(highest);
             marks.on_timeout(again);
             cx.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
-            self.trace_window(cx, path, WindowCause::Timeout);
+            cx.trace_window(&self.board, path, WindowCause::Timeout);
         }
         let excused = expiry.is_excused();
         if excused {

@@ -79,7 +79,7 @@ impl Sender {
                     p.rtt.back_off(profile);
                 }
                 // RFC 8985 §7.3: T3-rtx is the last resort, should the probe fail.
-                self.arm_t3(cx, path);
+                cx.arm_t3(path, &self.zero_window);
             }
         }
         self.act_on_losses(cx, &mut decisions);

@@ -197,7 +197,7 @@ impl Sender {
         let p = &mut cx.paths[path];
         let is_idle = self.board.flight(path) == 0 && p.window.has_carried_data();
         if is_idle && p.window.decay(now, p.idle_after(profile)) {
-            self.trace_window(cx, path, WindowCause::Idle);
+            cx.trace_window(&self.board, path, WindowCause::Idle);
         }
     }
 
@@ -444,7 +444,7 @@ impl Sender {
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && cx.may_send_data() {
-            self.arm_t3(cx, path);
+            cx.arm_t3(path, &self.zero_window);
         }
     }
 }

@@ -4,6 +4,7 @@ mod crates;
 mod fields;
 mod imports;
 mod mechanisms;
+mod methods;
 
 use std::collections::BTreeMap;
 use std::fs;

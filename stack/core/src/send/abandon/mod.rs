@@ -438,7 +438,7 @@ impl Sender {
         cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams: listed });
         // C5
         if !cx.paths[path].t3.is_running() {
-            self.arm_t3(cx, path);
+            cx.arm_t3(path, &self.zero_window);
         }
     }
 }
