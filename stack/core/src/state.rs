@@ -26,4 +26,33 @@ impl State {
     pub(crate) const fn takes_data(self) -> bool {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
     }
+
+    /// §8.3: from ESTABLISHED on; "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
+    /// chunk".
+    pub(crate) const fn is_monitored(self) -> bool {
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
+    }
+
+    /// §5.4: "These probing procedures [...] are ended when all paths are confirmed", and no chunk may be sent
+    /// to an address before: in SHUTDOWN-SENT data may come from there alone, for which no SACK could leave, and
+    /// in SHUTDOWN-ACK-SENT the peer's SHUTDOWN, for which no SHUTDOWN ACK could.
+    pub(crate) const fn verifies(self) -> bool {
+        self.is_monitored() || matches!(self, State::ShutdownSent | State::ShutdownAckSent)
+    }
+
+    /// In these states streams may change (RFC 6525): as long as one end may send data, it may need what it has asked for.
+    pub(crate) const fn may_reconfigure(self) -> bool {
+        self.may_send_data() || matches!(self, State::ShutdownSent)
+    }
+
+    //= RFC 5061 5.1.1-5
+    /// ASCONF chunks are sent and answered in these states.
+    pub(crate) const fn may_change_addresses(self) -> bool {
+        self.may_reconfigure()
+    }
+
+    /// The handshake is not over yet.
+    pub(crate) const fn is_opening(self) -> bool {
+        matches!(self, State::CookieWait | State::CookieEchoed)
+    }
 }

@@ -3,14 +3,15 @@
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, StreamId};
 
+use super::errors::End;
 use super::{Association, Phase, State};
 use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
-use crate::event::{CloseReason, SendOptions};
-use crate::path::PathId;
+use crate::event::{CloseReason, Event, SendOptions};
+use crate::path::{PathId, PathSettings};
 use crate::recovery::Recovery;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
-use crate::stats::{AssociationInfo, AssociationState};
+use crate::stats::{AssociationInfo, AssociationState, AssociationStats, PathStats};
 use crate::time::Time;
 
 impl Association {
@@ -26,7 +27,7 @@ impl Association {
             Phase::Closed => return Err(SendError::NoAssociation),
             Phase::Established => {}
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..)
-                if !opening.to_be_closed => {}
+                if !opening.is_to_be_closed() => {}
             //= RFC 9260 4-10 4-12 9.2-8 9.2-21
             // §9.2: new data requests SHOULD be rejected.
             _ => return Err(SendError::ShuttingDown),
@@ -50,7 +51,7 @@ impl Association {
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        if let Some(key) = options.key.filter(|key| !self.may_name_key(*key)) {
+        if let Some(key) = options.key.filter(|key| !self.authenticator().may_name_key(*key)) {
             return Err(SendError::NoKey { key });
         }
         if !self.sender.fits(stream, size) && !self.make_room(now, stream, size, &options) {
@@ -89,6 +90,20 @@ impl Association {
         Ok(self.sender.abandoned(stream, policy))
     }
 
+    pub(crate) fn stats(&self) -> AssociationStats {
+        let mut stats = self.journal.stats.clone();
+        stats.send_buffered = self.sender.buffered();
+        stats.receive_buffered = self.receiver.buffered();
+        stats.peer_rwnd = self.sender.peer_window();
+        stats.memory = self.memory();
+        stats
+    }
+
+    pub(crate) fn path_stats(&self) -> Vec<PathStats> {
+        let primary = self.paths.primary();
+        self.paths.iter().map(|p| p.stats(self.sender.flight(p.id), p.id == primary)).collect()
+    }
+
     /// Free bytes in the send buffer.
     pub(crate) fn send_space(&self) -> usize {
         self.sender.space()
@@ -113,7 +128,7 @@ impl Association {
             local_tag: self.identity.local_tag,
             remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
-            local_addresses: self.sources().known().to_vec(),
+            local_addresses: self.addresses().sources().known().to_vec(),
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
             //= RFC 3758 3.3.2-6 3.3.3-1
@@ -139,16 +154,17 @@ impl Association {
             let own = self.paths[path].settings;
             self.configure_path(now, path, own.follow(&self.config, &config));
         }
-        let asked = self.phase.closing().map_or(self.origin.path, |closing| closing.path);
+        let asked = self.phase.closing().map_or(self.origin.path(), |closing| closing.path());
         self.phase.repeat_before(now + self.paths[asked].rto());
         let was_idle = self.receiver.ready() == 0;
         self.receiver.reconfigure(now, &config);
-        self.tell_if_readable(was_idle);
+        if was_idle && self.receiver.ready() > 0 {
+            self.journal.event(Event::Readable);
+        }
         self.sender.configure(&config);
         self.config = config;
-        let guard = now + self.guard();
         if let Some(closing) = self.phase.closing_mut() {
-            closing.t5 = closing.t5.map(|at| at.min(guard));
+            closing.reconfigure(now, &self.config.profile);
         }
         // What Nagle held back may leave.
         self.opportunity();
@@ -161,7 +177,7 @@ impl Association {
         let limit = self.paths.amdcs() - 8;
         let reason = &reason[..reason.len().min(limit)];
         let causes = CauseWriter::new().user_initiated_abort(reason).finish();
-        self.abort_with(causes, CloseReason::Aborted);
+        self.abort_with(End { causes, reason: CloseReason::Aborted });
     }
 
     /// SET PRIMARY.
@@ -172,7 +188,7 @@ impl Association {
         }
         if self.paths.primary() != path {
             self.paths.set_primary(path);
-            self.primary_changed();
+            self.journal.primary_changed(&self.paths[path]);
         }
         Ok(())
     }
@@ -205,7 +221,20 @@ impl Association {
         if self.state() != State::Established {
             return Err(AssociationError::WrongState("the association is not established"));
         }
-        self.send_heartbeat(now, path);
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.send_heartbeat(&mut cx, parts.halves.sender, path);
         Ok(())
+    }
+
+    /// §8.3 A to C: other settings of a path hold at once, those of its heartbeats included.
+    pub(crate) fn configure_path(&mut self, now: Time, path: PathId, settings: PathSettings) {
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.configure(&mut cx, parts.halves.sender, path, settings);
+    }
+
+    /// Whether the peer is still there, at its address and UDP port of `path`: `None` as long as that is not known.
+    pub(crate) fn is_present(&mut self, now: Time, path: PathId) -> Option<bool> {
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.is_present(&mut cx, parts.halves.sender, path)
     }
 }

@@ -2,38 +2,30 @@
 
 use tresse_wire::{Auth, CauseWriter, Chunk, ChunkError, ChunkType, RawChunk};
 
-use super::{Association, State};
 use crate::auth::{Guard, Offer, SharedKeys, Verdict};
 use crate::config::AssociationConfig;
 use crate::error::KeyError;
 use crate::event::{AuthenticationEvent, Event};
 use crate::handshake::PeerParameters;
-use crate::path::PathId;
+use crate::journal::Journal;
+use crate::path::Paths;
+use crate::rng::Rng;
+use crate::state::State;
 
-/// What an association has whose end authenticates chunks.
+/// What signs the packets of an association, and judges those of its peer; nothing if its end does not authenticate.
 #[derive(Debug)]
-pub(super) struct Authenticator {
+pub(crate) struct Authenticator {
+    own: Option<Box<Own>>,
+}
+
+/// What an end has that authenticates chunks.
+#[derive(Debug)]
+struct Own {
     /// What our INIT or INIT ACK says.
-    ours: Option<Box<Offer>>,
+    offer: Option<Box<Offer>>,
     keys: SharedKeys,
     /// What was agreed on, if the peer authenticates, too.
     guard: Option<Guard>,
-}
-
-impl Authenticator {
-    pub(super) fn new(config: &AssociationConfig) -> Option<Box<Authenticator>> {
-        let keys = || config.authentication.keys.clone();
-        let on = config.extensions.authentication;
-        on.then(|| Box::new(Authenticator { ours: None, keys: keys(), guard: None }))
-    }
-
-    /// Bytes of memory.
-    pub(super) fn memory(&self) -> usize {
-        size_of::<Authenticator>()
-            + self.ours.as_ref().map_or(0, |_| size_of::<Offer>() + 64)
-            + self.keys.memory()
-            + self.guard.as_ref().map_or(0, Guard::memory)
-    }
 }
 
 /// Whether what is processed of a packet comes from the peer for sure.
@@ -63,54 +55,80 @@ pub(super) enum Admission {
     Refuse(Vec<u8>),
 }
 
-impl Association {
+/// What is done to a shared key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyChange {
+    /// Packets are authenticated with it from now on.
+    Activate,
+    /// Nothing is any more.
+    Deactivate,
+    /// It is forgotten.
+    Delete,
+}
+
+impl Authenticator {
+    pub(super) fn new(config: &AssociationConfig) -> Authenticator {
+        let keys = || config.authentication.keys.clone();
+        let on = config.extensions.authentication;
+        let own = on.then(|| Box::new(Own { offer: None, keys: keys(), guard: None }));
+        Authenticator { own }
+    }
+
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        let Some(own) = &self.own else { return 0 };
+        size_of::<Own>()
+            + own.offer.as_ref().map_or(0, |_| size_of::<Offer>() + 64)
+            + own.keys.memory()
+            + own.guard.as_ref().map_or(0, Guard::memory)
+    }
+
     /// Draws the Random Number of our INIT.
-    pub(super) fn make_offer(&mut self) {
-        let settings = &self.config.authentication;
-        if let Some(auth) = &mut self.origin.auth {
-            let offer = Offer::new(settings, &mut self.rng);
-            auth.ours = Some(Box::new(offer.listing(self.config.authenticated())));
+    pub(super) fn make_offer(&mut self, config: &AssociationConfig, rng: &mut Rng) {
+        if let Some(own) = &mut self.own {
+            let offer = Offer::new(&config.authentication, rng);
+            own.offer = Some(Box::new(offer.listing(config.authenticated())));
         }
     }
 
     /// Our INIT ACK has said this.
     pub(super) fn take_offer(&mut self, offer: Option<&Offer>) {
-        if let (Some(auth), Some(offer)) = (&mut self.origin.auth, offer) {
-            auth.ours = Some(Box::new(offer.clone()));
+        if let (Some(own), Some(offer)) = (&mut self.own, offer) {
+            own.offer = Some(Box::new(offer.clone()));
         }
     }
 
     /// What our INIT or INIT ACK says of authenticated chunks.
     pub(crate) fn offer(&self) -> Option<Box<Offer>> {
-        self.origin.auth.as_ref()?.ours.clone()
+        self.own.as_ref()?.offer.clone()
     }
 
     /// The peer is known: from now on chunks are authenticated, if both ends do that.
-    pub(super) fn agree_on_authentication(&mut self, peer: &PeerParameters) {
-        let Some(auth) = &mut self.origin.auth else { return };
-        let offers = auth.ours.as_deref().zip(peer.offer.as_deref());
-        auth.guard = offers.map(|(ours, theirs)| Guard::new(ours, theirs));
-        self.reserve_for_authentication();
+    pub(super) fn agree(&mut self, peer: &PeerParameters, paths: &mut Paths) {
+        let Some(own) = &mut self.own else { return };
+        let offers = own.offer.as_deref().zip(peer.offer.as_deref());
+        own.guard = offers.map(|(ours, theirs)| Guard::new(ours, theirs));
+        self.reserve(paths);
     }
 
     /// Keeps room for an AUTH chunk in the packets of each path.
-    pub(super) fn reserve_for_authentication(&mut self) {
-        let Some(auth) = &self.origin.auth else { return };
-        let reserve = auth.guard.as_ref().map_or(0, Guard::reserve);
-        self.paths.iter_mut().for_each(|path| path.reserve(reserve));
+    pub(super) fn reserve(&self, paths: &mut Paths) {
+        let Some(own) = &self.own else { return };
+        let reserve = own.guard.as_ref().map_or(0, Guard::reserve);
+        paths.iter_mut().for_each(|path| path.reserve(reserve));
     }
 
     /// What was agreed on, and the keys; `None` if chunks are not authenticated.
     #[inline]
     pub(crate) fn guarded(&self) -> Option<(&Guard, &SharedKeys)> {
-        let auth = self.origin.auth.as_ref()?;
-        auth.guard.as_ref().map(|guard| (guard, &auth.keys))
+        let own = self.own.as_ref()?;
+        own.guard.as_ref().map(|guard| (guard, &own.keys))
     }
 
     #[inline]
     fn guarded_mut(&mut self) -> Option<(&mut Guard, &SharedKeys)> {
-        let auth = self.origin.auth.as_mut()?;
-        auth.guard.as_mut().map(|guard| (guard, &auth.keys))
+        let own = self.own.as_mut()?;
+        own.guard.as_mut().map(|guard| (guard, &own.keys))
     }
 
     /// Chunks are authenticated.
@@ -121,12 +139,7 @@ impl Association {
 
     /// Its keys, if this end authenticates.
     pub(crate) fn shared_keys(&self) -> Option<&SharedKeys> {
-        self.origin.auth.as_ref().map(|auth| &auth.keys)
-    }
-
-    /// The peer is known for good: no cookie changes what was agreed on, unless it has restarted.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.phase.opening().is_none() && !self.is_closed()
+        self.own.as_ref().map(|own| &own.keys)
     }
 
     /// Whether a chunk of this type is taken only if it is authenticated.
@@ -143,24 +156,20 @@ impl Association {
     }
 
     /// Bytes that an AUTH chunk adds to a packet that begins with this type.
-    pub(super) fn authentication_len(&self, kind: ChunkType) -> usize {
+    pub(super) fn len_before(&self, kind: ChunkType) -> usize {
         let covering = self.guarded().filter(|(guard, _)| guard.covers(kind));
         covering.map_or(0, |(guard, _)| guard.chunk_len())
     }
 
-    /// Authenticates a packet that leaves, if it has a chunk that the peer wants authenticated.
+    /// Authenticates a packet that leaves, if it has a chunk that the peer wants authenticated, with the key that was `named`.
+    /// Tells whether it has one.
     #[inline]
-    pub(super) fn authenticate(&mut self, packet: &mut Vec<u8>) {
-        let named = self.sender.take_key();
-        if let Some((guard, keys)) = self.guarded_mut()
-            && guard.sign(keys, named, packet)
-        {
-            self.journal.stats.auth_chunks_sent += 1;
-        }
+    pub(super) fn sign(&mut self, named: Option<u16>, packet: &mut Vec<u8>) -> bool {
+        self.guarded_mut().is_some_and(|(guard, keys)| guard.sign(keys, named, packet))
     }
 
     /// Judges an AUTH chunk with the bytes of the packet behind it, and counts and tells of it.
-    pub(crate) fn judge(&mut self, auth: &Auth<'_>, rest: &[u8]) -> Verdict {
+    pub(crate) fn judge(&mut self, auth: &Auth<'_>, rest: &[u8], journal: &mut Journal) -> Verdict {
         let Some((guard, keys)) = self.guarded_mut() else { return Verdict::Forged };
         let verdict = guard.judge(keys, auth, rest);
         let key = auth.key;
@@ -173,7 +182,7 @@ impl Association {
             }
             Verdict::Forged | Verdict::UnknownAlgorithm => None,
         };
-        let stats = &mut self.journal.stats;
+        let stats = &mut journal.stats;
         match verdict {
             Verdict::Authentic => stats.auth_chunks_received += 1,
             Verdict::Forged => stats.auth_chunks_forged += 1,
@@ -181,48 +190,44 @@ impl Association {
             Verdict::UnknownAlgorithm => stats.auth_unknown_algorithms += 1,
         }
         if let Some(event) = event {
-            self.journal.peer_event(Event::Authentication(event));
+            journal.peer_event(Event::Authentication(event));
         }
         verdict
-    }
-
-    /// What is known of a packet on the path `known`, whose AUTH chunk may have been found `authentic`.
-    pub(super) fn seal_of(&self, known: Option<PathId>, authentic: bool) -> Seal {
-        if authentic {
-            Seal::Judged
-        } else if known.is_none() && self.has_changes() && !self.omits_addresses() {
-            Seal::Stranger
-        } else {
-            Seal::None
-        }
     }
 
     //= RFC 4895 5.1-5 6.3-1 6.3-3 6.3-4 6.3-6 6.3-7
     //= RFC 5061 5.2-3
     /// Whether a chunk may be processed, in an association whose chunks are authenticated; `rest` is what is behind
     /// it in its packet.
-    pub(super) fn admit(&mut self, seal: &mut Seal, raw: RawChunk<'_>, rest: &[u8]) -> Admission {
+    pub(super) fn admit(
+        &mut self,
+        seal: &mut Seal,
+        raw: RawChunk<'_>,
+        rest: &[u8],
+        state: State,
+        journal: &mut Journal,
+    ) -> Admission {
         if raw.chunk_type != ChunkType::AUTH {
             // §6.3: "It MUST silently discard these chunks if they are not placed after an AUTH chunk in the packet."
             if *seal == Seal::Authentic || !self.requires(raw.chunk_type) {
                 return Admission::Take;
             }
-            self.journal.stats.unauthenticated_chunks += 1;
+            journal.stats.unauthenticated_chunks += 1;
             // RFC 5061 §5.2 D5: "the receiver MUST silently discard this chunk and the rest of the packet".
             let alone = raw.chunk_type != ChunkType::ASCONF;
             return if alone { Admission::Skip } else { Admission::Stop };
         }
         // §5.1: it "MUST NOT appear more than once". The first one covers this one, too.
         if *seal == Seal::Authentic {
-            self.journal.stats.malformed_chunks += 1;
+            journal.stats.malformed_chunks += 1;
             return Admission::Skip;
         }
         let Ok(Chunk::Auth(auth)) = Chunk::parse(raw) else {
-            self.journal.stats.malformed_chunks += 1;
+            journal.stats.malformed_chunks += 1;
             return Admission::Stop;
         };
         let verdict = match *seal {
-            Seal::None | Seal::Stranger => self.judge(&auth, rest),
+            Seal::None | Seal::Stranger => self.judge(&auth, rest, journal),
             Seal::Judged | Seal::Authentic => Verdict::Authentic,
         };
         match verdict {
@@ -231,7 +236,7 @@ impl Association {
                 Admission::Skip
             }
             Verdict::UnknownAlgorithm
-                if !matches!(self.state(), State::CookieWait | State::CookieEchoed) =>
+                if !matches!(state, State::CookieWait | State::CookieEchoed) =>
             {
                 let algorithm = auth.algorithm;
                 Admission::Refuse(
@@ -255,40 +260,47 @@ impl Association {
     }
 
     /// The association was set up, or the peer has restarted: tells if this end authenticates in vain.
-    pub(super) fn tell_of_authentication(&mut self) {
-        if self.origin.auth.is_some() && !self.is_guarded() {
-            self.journal.event(Event::Authentication(AuthenticationEvent::NotSupported));
+    pub(super) fn tell(&self, journal: &mut Journal) {
+        if self.own.is_some() && !self.is_guarded() {
+            journal.event(Event::Authentication(AuthenticationEvent::NotSupported));
         }
     }
 
-    /// What may still be changed: an association that is set up with a peer that does not authenticate has no use for keys.
-    fn changing(&mut self) -> Result<&mut Authenticator, KeyError> {
-        let known = self.receiver.initial_tsn().is_some();
-        let auth = self.origin.auth.as_deref_mut();
-        auth.filter(|auth| !known || auth.guard.is_some()).ok_or(KeyError::NotSupported)
+    /// What may still be changed: an association that is set up, so that its peer is `known`, with one that does not authenticate
+    /// has no use for keys.
+    fn changing(&mut self, known: bool) -> Result<&mut Own, KeyError> {
+        let own = self.own.as_deref_mut();
+        own.filter(|own| !known || own.guard.is_some()).ok_or(KeyError::NotSupported)
     }
 
-    pub(crate) fn set_shared_key(&mut self, key: u16, secret: &[u8]) -> Result<(), KeyError> {
-        let auth = self.changing()?;
-        auth.keys.set(key, secret)?;
-        auth.guard.iter_mut().for_each(|guard| guard.forget(key));
+    /// Sets a shared key, or replaces it.
+    pub(super) fn set_key(&mut self, known: bool, key: u16, secret: &[u8]) -> Result<(), KeyError> {
+        let own = self.changing(known)?;
+        own.keys.set(key, secret)?;
+        own.guard.iter_mut().for_each(|guard| guard.forget(key));
         Ok(())
     }
 
-    pub(crate) fn activate_shared_key(&mut self, key: u16) -> Result<(), KeyError> {
-        self.changing()?.keys.activate(key)
-    }
-
-    pub(crate) fn deactivate_shared_key(&mut self, key: u16) -> Result<(), KeyError> {
-        self.changing()?.keys.deactivate(key)?;
-        self.journal.event(Event::Authentication(AuthenticationEvent::FreeKey { key }));
-        Ok(())
-    }
-
-    pub(crate) fn delete_shared_key(&mut self, key: u16) -> Result<(), KeyError> {
-        let auth = self.changing()?;
-        auth.keys.delete(key)?;
-        auth.guard.iter_mut().for_each(|guard| guard.forget(key));
+    /// Does something else to one.
+    pub(super) fn change_key(
+        &mut self,
+        known: bool,
+        change: KeyChange,
+        key: u16,
+        journal: &mut Journal,
+    ) -> Result<(), KeyError> {
+        let own = self.changing(known)?;
+        match change {
+            KeyChange::Activate => own.keys.activate(key)?,
+            KeyChange::Deactivate => {
+                own.keys.deactivate(key)?;
+                journal.event(Event::Authentication(AuthenticationEvent::FreeKey { key }));
+            }
+            KeyChange::Delete => {
+                own.keys.delete(key)?;
+                own.guard.iter_mut().for_each(|guard| guard.forget(key));
+            }
+        }
         Ok(())
     }
 }

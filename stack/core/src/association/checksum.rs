@@ -17,11 +17,6 @@ impl Association {
             write_checksum(packet);
         }
     }
-
-    /// Our INIT or INIT ACK has told the peer that we take a checksum of zero; whether it sends them is up to the peer.
-    pub(crate) fn takes_zero_checksum(&self) -> bool {
-        self.config.extensions.zero_checksum
-    }
 }
 
 /// RFC 9653 §5.2: packets with INIT or COOKIE ECHO. Nothing stands in front of either but an AUTH chunk.

@@ -2,11 +2,11 @@
 
 use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 
-use super::input::Incoming;
+use super::errors::End;
+use super::incoming::Incoming;
 use super::{Association, Control};
-use crate::event::{CloseReason, Event, MessagePart, ReceivedMessage};
+use crate::event::{Event, MessagePart, ReceivedMessage};
 use crate::receive::{Forwarded, Taken};
-use crate::streams::chunk::InboundError;
 use crate::time::Time;
 
 impl Association {
@@ -26,11 +26,11 @@ impl Association {
         if interleaved == self.sender.extensions().chosen.interleaving {
             self.on_data(now, incoming, data);
         } else if self.state().takes_data() {
-            self.abort_violation(if interleaved {
+            self.abort_with(End::violation(if interleaved {
                 "an I-DATA chunk that was not agreed on"
             } else {
                 "a DATA chunk where I-DATA was agreed on"
-            });
+            }));
         } else {
             self.journal.stats.data_chunks_dropped += 1;
         }
@@ -73,9 +73,10 @@ impl Association {
                     //= RFC 9260 6.5-2
                     // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
                     let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
-                    self.reply(incoming, incoming.path, Control::Error(causes));
+                    let path = incoming.path;
+                    incoming.reply(&mut self.outbox, &self.paths, path, Control::Error(causes));
                 }
-                self.after_data(result);
+                self.goes_on(result.map_err(End::from));
             }
         }
     }
@@ -109,7 +110,7 @@ impl Association {
     /// A FORWARD TSN chunk where I-DATA was agreed on, or an I-FORWARD-TSN chunk that was not.
     pub(super) fn refuse_forward(&mut self, what: &'static str) {
         if self.state().takes_data() {
-            self.abort_violation(what);
+            self.abort_with(End::violation(what));
         }
     }
 
@@ -132,21 +133,8 @@ impl Association {
                 if readable {
                     self.journal.event(Event::Readable);
                 }
-                self.after_data(result);
+                self.goes_on(result.map_err(End::from));
             }
-        }
-    }
-
-    /// Ends the association if the peer sends what no message can be.
-    pub(super) fn after_data(&mut self, result: Result<(), InboundError>) {
-        match result {
-            Ok(()) => {}
-            Err(InboundError::MessageTooLarge) => {
-                let causes = CauseWriter::new().out_of_resource().finish();
-                let what = "message longer than max_message_size";
-                self.abort_with(causes, CloseReason::ProtocolViolation(what));
-            }
-            Err(InboundError::Inconsistent(what)) => self.abort_violation(what),
         }
     }
 
@@ -163,23 +151,11 @@ impl Association {
             let counts = message.part.ends() && message.part != MessagePart::Aborted;
             self.journal.stats.messages_received += u64::from(counts);
             self.journal.stats.user_bytes_received += message.payload.len() as u64;
-            self.tell_what_was_read();
+            if let Some(reconfiguration) = &mut self.extras.reconfiguration {
+                reconfiguration.tell_what_was_read(&self.receiver, &mut self.journal);
+            }
         }
         message
-    }
-
-    /// The association ends or begins again: nothing more comes of messages that are handed over in parts.
-    pub(super) fn end_partial_delivery(&mut self) {
-        let was_idle = self.receiver.ready() == 0;
-        self.receiver.end_partial_delivery();
-        self.tell_if_readable(was_idle);
-    }
-
-    /// Something can be read, after everything was.
-    pub(super) fn tell_if_readable(&mut self, was_idle: bool) {
-        if was_idle && self.receiver.ready() > 0 {
-            self.journal.event(Event::Readable);
-        }
     }
 
     /// A SACK must leave now.

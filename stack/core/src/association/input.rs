@@ -4,90 +4,21 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use tresse_wire::{
-    Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, GapAckBlocks, Packet, Timestamp,
+    Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, GapAckBlocks, Packet, RawChunk,
     UnknownAction,
 };
 
 use super::authentication::{Admission, Seal};
+use super::errors::End;
+use super::incoming::{Incoming, Replies};
 use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
 use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
-use crate::path::{PathId, Paths};
+use crate::path::PathId;
 use crate::receive::ReceivedPacket;
 use crate::streams::chunk::widened;
 use crate::time::Time;
-
-/// The packet being processed.
-pub(super) struct Incoming<'a> {
-    /// Its bytes, for payloads that share them.
-    pub(super) bytes: &'a Bytes,
-    pub(super) source: IpAddr,
-    /// Our address that it was sent to.
-    pub(super) local: IpAddr,
-    /// The peer's UDP port, if it came in UDP.
-    pub(super) encapsulation: Option<u16>,
-    /// The path it came over; the data path if the address is not one of the peer's.
-    pub(super) arrival: PathId,
-    /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
-    pub(super) path: PathId,
-    /// What the acknowledgement rules need to know of its DATA chunks.
-    pub(super) facts: PacketFacts,
-    pub(super) has_data: bool,
-    /// The last DATA chunk so far had come before.
-    pub(super) ends_in_duplicate: bool,
-    pub(super) has_sack: bool,
-    /// The lowest TSN of its DATA chunks, unwrapped; 0 for one received before.
-    pub(super) lowest: Option<u64>,
-    /// A DATA chunk had the R bit.
-    pub(super) retransmission: bool,
-    /// Its TIMESTAMP chunk, if timestamps were agreed on.
-    pub(super) timestamp: Option<Timestamp>,
-    /// What the endpoint and its AUTH chunk have shown (RFC 4895).
-    pub(super) seal: Seal,
-    pub(super) replies: Replies,
-}
-
-/// What answers a packet so far.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Replies {
-    /// Where the chunks that answer it go, and how many bytes they have.
-    chunks: Option<(PathId, usize)>,
-    /// Bytes of packets that acknowledge changes of addresses, each of which has one of its own.
-    acknowledgements: usize,
-}
-
-impl Incoming<'_> {
-    /// It came from a confirmed address of the peer, so that answers may go there.
-    pub(super) fn is_from_confirmed(&self) -> bool {
-        self.path == self.arrival
-    }
-
-    /// Paths have come and gone because of it.
-    pub(super) fn follow(&mut self, paths: &Paths) {
-        self.arrival = paths.find(self.source).unwrap_or_else(|| paths.data_path());
-        let confirmed = paths[self.arrival].is_confirmed();
-        self.path = if confirmed { self.arrival } else { paths.data_path() };
-        self.replies.chunks = self.replies.chunks.filter(|(path, _)| paths.is_living(*path));
-    }
-
-    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where `of` bytes may in all.
-    pub(super) fn affords(&mut self, bytes: usize, of: usize) -> bool {
-        let fits = self.replies.acknowledgements + bytes <= of;
-        self.replies.acknowledgements += if fits { bytes } else { 0 };
-        fits
-    }
-
-    /// How many of these `of` bytes are left.
-    pub(super) const fn left(&self, of: usize) -> usize {
-        of.saturating_sub(self.replies.acknowledgements)
-    }
-
-    /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
-    pub(super) fn note_tsn(&mut self, seq: u64) {
-        self.lowest = Some(self.lowest.map_or(seq, |lowest| lowest.min(seq)));
-    }
-}
 
 impl Association {
     /// Takes a packet whose verification tag was checked (RFC 9260 §8.5). Its AUTH chunk may have been found `authentic`, too.
@@ -103,10 +34,12 @@ impl Association {
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
         self.journal.stats.zero_checksums_received += u64::from(packet.received_checksum() == 0);
-        self.pay_for_verification(now, bytes.len() + headers(source, encapsulation));
+        let paid = bytes.len() + headers(source, encapsulation);
+        self.monitor.pay(now, &mut self.paths, paid);
         let known = self.paths.find(source);
         if let Some(id) = known {
-            self.heard_at(now, id, local);
+            let (mut cx, parts) = self.parts(now);
+            parts.monitor.heard_at(&mut cx, id, local);
             let path = &mut self.paths[id];
             path.heartbeat.on_heard(now);
             path.counters.packets_received += 1;
@@ -115,7 +48,7 @@ impl Association {
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT, or it leaves UDP; only
             // now, with the tag checked.
             if path.encapsulate(encapsulation) {
-                self.listing.moved = true;
+                self.listing.note_move();
             }
         }
         let gap = self.receiver.has_gaps();
@@ -176,13 +109,13 @@ impl Association {
                 self.journal.stats.unauthenticated_chunks += 1;
                 return;
             }
-            if self.is_guarded() {
-                match self.admit(&mut incoming.seal, raw, chunks.rest()) {
+            if self.authenticator().is_guarded() {
+                match self.admit(incoming, raw, chunks.rest()) {
                     Admission::Take => {}
                     Admission::Skip => continue,
                     Admission::Stop => return,
                     Admission::Refuse(causes) => {
-                        self.reply(incoming, incoming.path, Control::Error(causes));
+                        self.refuse(incoming, causes);
                         return;
                     }
                 }
@@ -194,12 +127,13 @@ impl Association {
                     }
                 }
                 Err(error @ ChunkError::NoUserData { tsn })
-                    if self.may_end_it(incoming.seal, &error) =>
+                    if self.authenticator().may_end_it(incoming.seal, &error) =>
                 {
                     //= RFC 9260 6.2-31
                     // §6.2: a DATA chunk with no user data SHOULD be answered with ABORT.
                     let causes = CauseWriter::new().no_user_data(tsn).finish();
-                    self.abort_with(causes, CloseReason::ProtocolViolation("empty DATA chunk"));
+                    let reason = CloseReason::ProtocolViolation("empty DATA chunk");
+                    self.abort_with(End { causes, reason });
                     return;
                 }
                 // Without authentication an AUTH chunk is an unknown one, even if malformed.
@@ -263,8 +197,10 @@ impl Association {
                 if self.state() != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
                     // From where it arrived: the peer learns of that pair of addresses.
-                    let from = self.reply_source(incoming.arrival, incoming.local);
-                    self.reply(incoming, incoming.arrival, Control::HeartbeatAck(echo, from));
+                    let (arrival, local) = (incoming.arrival, incoming.local);
+                    let from = self.addresses().reply_source(&self.paths, arrival, local);
+                    let ack = Control::HeartbeatAck(echo, from);
+                    incoming.reply(&mut self.outbox, &self.paths, arrival, ack);
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info, incoming.local),
@@ -276,8 +212,9 @@ impl Association {
             // RFC 5061 §5.3 F4: one that comes to an address that is being deleted "MUST be ignored".
             // And one that reflects our tag answers what was sent from there before it was deleted.
             Chunk::Abort(abort)
-                if self.sources().is_leaving(incoming.local)
-                    || (abort.tag_reflected && self.sources().is_deleted(incoming.local)) =>
+                if self.addresses().sources().is_leaving(incoming.local)
+                    || (abort.tag_reflected
+                        && self.addresses().sources().is_deleted(incoming.local)) =>
             {
                 return false;
             }
@@ -286,7 +223,13 @@ impl Association {
                 return false;
             }
             Chunk::Error(error) => self.on_error(now, error.causes),
-            Chunk::ReConfig(chunk) => return self.on_re_config(now, incoming, &chunk),
+            Chunk::ReConfig(chunk) if self.extras.reconfiguration.is_some() => {
+                return self.on_re_config(now, incoming, &chunk);
+            }
+            // Not agreed on: as if we did not know the type.
+            Chunk::ReConfig(_) => {
+                return self.on_unknown_chunk(ChunkType::RE_CONFIG, &[], incoming);
+            }
             // INIT and COOKIE ECHO never get here: the endpoint handles them. Anywhere but at the
             // head of a packet they MUST NOT be (§6.10, §5.1).
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
@@ -301,8 +244,12 @@ impl Association {
             Chunk::Cwr(_) => return self.on_unknown_chunk(ChunkType::CWR, &[], incoming),
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
-            Chunk::Asconf(asconf) if self.has_changes() => self.on_asconf(now, incoming, &asconf),
-            Chunk::AsconfAck(ack) if self.has_changes() => self.on_asconf_ack(now, &ack),
+            Chunk::Asconf(asconf) if self.extras.changes.are_agreed() => {
+                self.on_asconf(now, incoming, &asconf);
+            }
+            Chunk::AsconfAck(ack) if self.extras.changes.are_agreed() => {
+                self.on_asconf_ack(now, &ack);
+            }
             // RFC 5061 §4.1.1: who does not have it reports the chunk.
             Chunk::Asconf(_) => return self.on_unknown_chunk(ChunkType::ASCONF, bytes, incoming),
             Chunk::AsconfAck(_) => {
@@ -321,23 +268,39 @@ impl Association {
         true
     }
 
-    //= RFC 9260 9.1-6 12.4-2
-    /// Answers a chunk of `incoming`. RFC 9260 §12.4: all answers to one packet fit one packet; those
-    /// that do not are left out.
-    pub(super) fn reply(&mut self, incoming: &mut Incoming<'_>, path: PathId, control: Control) {
-        let (to, bytes) = incoming.replies.chunks.unwrap_or((path, 0));
-        let len = control.len_bound();
-        if to == path && (bytes == 0 || bytes + len <= self.paths[path].pmdcs()) {
-            incoming.replies.chunks = Some((path, bytes + len));
-            self.push_control(path, control);
+    /// What is known of a packet on the path `known`, whose AUTH chunk may have been found `authentic`.
+    fn seal_of(&self, known: Option<PathId>, authentic: bool) -> Seal {
+        if authentic {
+            Seal::Judged
+        } else if known.is_none()
+            && self.extras.changes.are_agreed()
+            && !self.addresses().are_omitted()
+        {
+            Seal::Stranger
+        } else {
+            Seal::None
         }
     }
 
-    /// The source of what answers `incoming` on its path: where it arrived.
-    pub(super) fn answer_source(&self, incoming: &Incoming<'_>) -> Option<IpAddr> {
-        // To another address than it came from, that may be no way.
-        let back = incoming.is_from_confirmed();
-        self.reply_source(incoming.path, incoming.local).filter(|_| back)
+    /// Whether a chunk may be processed; `rest` is what is behind it in its packet.
+    fn admit(&mut self, incoming: &mut Incoming<'_>, raw: RawChunk<'_>, rest: &[u8]) -> Admission {
+        let (state, journal) = (self.state(), &mut self.journal);
+        self.extras.authenticator.admit(&mut incoming.seal, raw, rest, state, journal)
+    }
+
+    /// HEARTBEAT ACK, with this information, arrived at `local`.
+    fn on_heartbeat_ack(&mut self, now: Time, info: &[u8], local: IpAddr) {
+        let (mut cx, parts) = self.parts(now);
+        let sender = parts.halves.sender;
+        if let Some(path) = parts.monitor.on_heartbeat_ack(&mut cx, sender, info, local) {
+            parts.extras.changes.on_confirmed(&mut cx, path);
+        }
+    }
+
+    /// Error causes answer a packet.
+    fn refuse(&mut self, incoming: &mut Incoming<'_>, causes: Vec<u8>) {
+        let path = incoming.path;
+        incoming.reply(&mut self.outbox, &self.paths, path, Control::Error(causes));
     }
 
     fn on_abort(&mut self, abort: Abort<'_>) {
@@ -354,7 +317,7 @@ impl Association {
     }
 
     /// RFC 9260 §3.2, Table 2: the highest two bits say what to do.
-    pub(super) fn on_unknown_chunk(
+    fn on_unknown_chunk(
         &mut self,
         kind: ChunkType,
         bytes: &[u8],
@@ -362,11 +325,11 @@ impl Association {
     ) -> bool {
         let action = kind.unknown_action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport)
-            && !matches!(self.state(), State::CookieWait | State::CookieEchoed)
+            && !self.state().is_opening()
         {
             let reported = &bytes[..bytes.len().min(MAX_REPORTED_CHUNK)];
             let causes = CauseWriter::new().unrecognized_chunk_type(reported).finish();
-            self.reply(incoming, incoming.path, Control::Error(causes));
+            self.refuse(incoming, causes);
         }
         matches!(action, UnknownAction::Skip | UnknownAction::SkipAndReport)
     }
@@ -378,7 +341,7 @@ impl Association {
                 return;
             };
             if let Ok(cause) = Cause::parse(raw) {
-                self.on_unrecognized_chunk(&cause);
+                self.on_unrecognized_chunk(now, &cause);
             }
             if let Ok(Cause::StaleCookie { .. }) = Cause::parse(raw) {
                 // §5.2.6: discarded unless in COOKIE-ECHOED; nothing to tell the application yet.
@@ -396,7 +359,7 @@ impl Association {
     /// What the whole packet means, once all its chunks were processed.
     fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
         if incoming.has_data {
-            let source = self.answer_source(incoming);
+            let source = incoming.answer_source(&self.paths, self.addresses());
             let sack = &self.config.profile.sack;
             let filled = incoming.facts.gap && sack.when_filled;
             let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;

@@ -2,7 +2,7 @@
 
 use tresse_wire::{Cwr, Ecne};
 
-use super::input::Incoming;
+use super::incoming::Incoming;
 use super::{Association, Control};
 use crate::datagram::Ecn;
 use crate::time::Time;
@@ -27,7 +27,7 @@ impl Association {
 
     /// An ECNE chunk: the peer has received marked packets.
     pub(super) fn on_ecne(&mut self, now: Time, incoming: &Incoming<'_>, ecne: &Ecne) {
-        if !self.may_send_data() {
+        if !self.state().may_send_data() {
             return;
         }
         let arrival = incoming.arrival;

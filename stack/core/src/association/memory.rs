@@ -5,6 +5,7 @@ use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
 use super::Association;
+use super::errors::End;
 use crate::event::{CloseReason, Event};
 use crate::memory::Budget;
 use crate::path::Path;
@@ -25,9 +26,9 @@ impl Association {
             + self.outbox.memory()
             + self.journal.memory()
             + self.phase.memory()
-            + self.reconfiguration.as_ref().map_or(0, |r| r.memory())
-            + self.addresses.changes.as_ref().map_or(0, |changes| changes.memory())
-            + self.origin.auth.as_ref().map_or(0, |auth| auth.memory())
+            + self.extras.reconfiguration.as_ref().map_or(0, |r| r.memory())
+            + self.extras.changes.memory()
+            + self.extras.authenticator.memory()
     }
 
     /// Bytes of memory that it holds beyond user data that moves, and as much again for the records of small
@@ -75,11 +76,11 @@ impl Association {
             failure.message.payload = Bytes::new();
             self.journal.event(Event::SendFailed(failure));
         }
-        self.sender = Sender::new(self.origin.initial_tsn, &self.config);
+        self.sender = Sender::new(self.origin.initial_tsn(), &self.config);
         // It may have ended before, and waited to be read.
         if !self.is_closed() {
             let causes = CauseWriter::new().out_of_resource().finish();
-            self.abort_with(causes, CloseReason::OutOfMemory);
+            self.abort_with(End { causes, reason: CloseReason::OutOfMemory });
         }
         self.receiver.forget(&self.config);
     }

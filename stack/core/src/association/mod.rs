@@ -1,26 +1,39 @@
-//! One association: its state, and one file per procedure.
+//! One association: it routes chunks and timers to its parts, opens and closes.
 //!
-//! It routes chunks and timers to the two halves, [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), owns
-//! the handshake, the shutdown and what changes an association, and does what the halves leave to it.
+//! What has state of its own is a struct with closed fields that never sees the association: the two halves,
+//! [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), and here `Monitor` (paths and addresses),
+//! `Reconfiguration` (streams that change), `AddressChanges`, `Authenticator`, `Opening`, `Closing` and `Outbox`. What they share
+//! comes as a `Common`; what they leave to do comes back as a value, an `End` among them.
+//!
+//! The files in which methods of the association itself are, each of which may call those of the ones before:
+//! this one; `end`; `progress`; `shutdown`, `setup` and the other procedures; `input`, `timers`, `transmit` and `api`.
 
 mod addresses;
 mod api;
 mod asconf;
 mod authentication;
 mod checksum;
+mod closing;
+mod common;
 mod cookie;
 mod data;
+mod end;
 mod errors;
-mod heartbeat;
+mod extensions;
 mod icmp;
+mod incoming;
 mod input;
-mod lifetime;
 mod listing;
 mod marks;
 mod memory;
+mod monitor;
+mod opening;
+mod origin;
 mod outbox;
+mod parts;
 mod path_mtu;
 mod phase;
+mod progress;
 mod reconfiguration;
 mod restart;
 mod sack;
@@ -31,33 +44,34 @@ mod transmit;
 mod verification;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use tresse_wire::{CauseWriter, Tsn, VerificationTag};
+use tresse_wire::{CommonHeader, Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
-use crate::event::{CloseReason, Event};
 use crate::journal::Journal;
 use crate::path::source::Sources;
 use crate::path::{PathId, Paths};
-use crate::profile::Profile;
 use crate::receive::Receiver;
 use crate::rng::Rng;
 use crate::send::{Context, Patience, Sender};
 use crate::state::State;
-use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use addresses::Addresses;
+use asconf::AddressChanges;
 pub(crate) use asconf::lookup_addresses;
 use authentication::Authenticator;
+pub(crate) use authentication::KeyChange;
 pub(crate) use checksum::needs_checksum;
+use common::{Common, Halves};
 use errors::Errors;
 pub(crate) use listing::Listing;
+use monitor::Monitor;
+use opening::Opening;
+pub(crate) use origin::AcceptedCookie;
+use origin::Origin;
 use outbox::{Abort, Control, Outbox};
-use phase::{Opening, Phase};
+use phase::Phase;
 use reconfiguration::Reconfiguration;
-pub(crate) use setup::AcceptedCookie;
-use setup::Origin;
 
 //= RFC 9260 1.3-2 5.3.1-2
 /// Ports and tags: how packets find this association.
@@ -74,6 +88,18 @@ pub(crate) struct Identity {
     /// shows the tags of a running association.
     pub(crate) local_tie_tag: u32,
     pub(crate) peer_tie_tag: u32,
+}
+
+impl Identity {
+    //= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 5.1-4 8.5-1 8.5.1-12
+    /// The header of a packet that leaves.
+    fn header(&self, tag: VerificationTag) -> CommonHeader {
+        CommonHeader {
+            source_port: self.local_port,
+            destination_port: self.remote_port,
+            verification_tag: tag,
+        }
+    }
 }
 
 /// What tells the peers of an endpoint apart.
@@ -97,7 +123,7 @@ pub(crate) struct Association {
     phase: Phase,
     pub(crate) config: AssociationConfig,
     pub(crate) paths: Paths,
-    addresses: Addresses,
+    monitor: Monitor,
     rng: Rng,
     origin: Origin,
     sender: Sender,
@@ -106,10 +132,20 @@ pub(crate) struct Association {
     pub(crate) journal: Journal,
     errors: Errors,
     patience: Patience,
-    /// Changes of streams (RFC 6525), if that was agreed on.
-    reconfiguration: Option<Box<Reconfiguration>>,
+    extras: Extras,
     /// Where it stands in the lists of its endpoint.
     pub(crate) listing: Listing,
+}
+
+/// What there is beyond RFC 9260, as far as it was agreed on.
+#[derive(Debug)]
+struct Extras {
+    /// Authenticated chunks (RFC 4895).
+    authenticator: Authenticator,
+    /// Changes of addresses (RFC 5061).
+    changes: AddressChanges,
+    /// Changes of streams (RFC 6525).
+    reconfiguration: Option<Box<Reconfiguration>>,
 }
 
 /// What both ways of creating an association need.
@@ -127,7 +163,7 @@ impl Association {
     fn new(blueprint: Blueprint, paths: Paths) -> Association {
         let Blueprint { local_port, remote_port, local_tag, initial_tsn, sources, config, mut rng } =
             blueprint;
-        let auth = Authenticator::new(&config);
+        let authenticator = Authenticator::new(&config);
         let identity = Identity {
             local_port,
             remote_port,
@@ -140,16 +176,20 @@ impl Association {
             identity,
             phase: Phase::CookieWait(Opening::default()),
             paths,
-            addresses: Addresses::new(sources),
+            monitor: Monitor::new(sources),
             rng,
-            origin: Origin::new(initial_tsn, auth),
+            origin: Origin::new(initial_tsn),
             sender: Sender::new(initial_tsn, &config),
             receiver: Receiver::new(&config),
             outbox: Outbox::default(),
             journal: Journal::new(config.trace),
             errors: Errors::default(),
             patience: Patience::default(),
-            reconfiguration: None,
+            extras: Extras {
+                authenticator,
+                changes: AddressChanges::default(),
+                reconfiguration: None,
+            },
             listing: Listing::default(),
             config,
         }
@@ -159,14 +199,6 @@ impl Association {
     fn sending(&mut self, now: Time) -> (&mut Sender, Context<'_>) {
         let Association { phase, config, paths, patience, journal, sender, .. } = self;
         (sender, Context::new(now, phase.state(), config, paths, patience, journal))
-    }
-
-    fn context(&mut self, now: Time) -> Context<'_> {
-        self.sending(now).1
-    }
-
-    fn profile(&self) -> &Profile {
-        &self.config.profile
     }
 
     /// Its state as RFC 9260 §4 names it.
@@ -179,122 +211,28 @@ impl Association {
         matches!(self.phase, Phase::Closed)
     }
 
+    /// The addresses of ours that the peer knows of, and whether all of the peer's have a path.
+    pub(crate) const fn addresses(&self) -> &Addresses {
+        self.monitor.addresses()
+    }
+
+    /// How it came to be.
+    pub(crate) const fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What signs its packets.
+    pub(crate) const fn authenticator(&self) -> &Authenticator {
+        &self.extras.authenticator
+    }
+
     /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
     fn push_control(&mut self, path: PathId, control: Control) -> bool {
-        let path = self.redirect(path, &control);
-        path.is_some_and(|path| self.outbox.push(path, control))
+        self.outbox.push(&self.paths, path, control)
     }
 
-    /// Ends the association without a word to the peer.
-    pub(crate) fn close(&mut self, reason: CloseReason) {
-        if self.is_closed() {
-            return;
-        }
-        self.end_partial_delivery();
-        self.end_reconfiguration();
-        self.end_changes();
-        self.phase = Phase::Closed;
-        self.outbox.keep_last_words();
-        self.stop_timers();
-        self.fail_unsent_messages();
-        self.journal.event(Event::Closed(reason));
-    }
-
-    //= RFC 9260 3.3.7-1 8.5.1-4 9.1-1 9.1-2
-    /// Sends ABORT with `causes` and ends the association.
-    fn abort_with(&mut self, causes: Vec<u8>, reason: CloseReason) {
-        self.outbox.clear();
-        // Without a tag the peer would discard it; it has no association yet anyway.
-        let tag = self.identity.peer_tag;
-        if tag != VerificationTag(0) {
-            let path = self.paths.data_path();
-            let abort = Abort { tag, reflected: false, causes };
-            self.outbox.abort(path, abort);
-        }
-        self.close(reason);
-    }
-
-    /// Aborts because the peer broke the protocol.
-    fn abort_violation(&mut self, what: &'static str) {
-        let causes = CauseWriter::new().protocol_violation(what.as_bytes()).finish();
-        self.abort_with(causes, CloseReason::ProtocolViolation(what));
-    }
-
-    /// Those that do not belong to the phase.
-    fn stop_timers(&mut self) {
-        self.sender.stop_timers();
-        self.patience.stop();
-        for path in self.paths.iter_mut() {
-            path.t3.stop();
-            path.heartbeat.plan(None);
-        }
-    }
-
-    /// SEND FAILURE for every message that was not acknowledged in full.
-    fn fail_unsent_messages(&mut self) {
-        for failure in self.sender.drain() {
-            self.journal.event(Event::SendFailed(failure));
-        }
-    }
-
-    //= RFC 9260 8.1-1 8.1-3 8.1-4
-    /// Ends the association when there were too many consecutive errors.
-    ///
-    /// RFC 9260 §8.1: if the counter exceeds Association.Max.Retrans, the peer is unreachable.
-    fn judge_errors(&mut self) {
-        if self.errors.all() > self.profile().limits.association_max_retrans {
-            self.abort_with(Vec::new(), CloseReason::Unreachable);
-        }
-    }
-
-    fn path_changed(&mut self, path: PathId) {
-        if self.paths.is_living(path) {
-            self.journal.path_changed(&mut self.paths[path]);
-        }
-    }
-
-    /// Something was not answered on a path; `true` if that changed its state.
-    fn count_failure(&mut self, path: PathId, error: bool) -> bool {
-        let failure = self.paths.count_failure(path, error);
-        if failure.changes_state() {
-            self.path_changed(path);
-        }
-        if failure.changes_primary() {
-            self.primary_changed();
-        }
-        failure.changes_state()
-    }
-
-    /// A request was not answered on a path: that backs off its RTO, and counts for it and for the association. `false` if
-    /// the association ended with it.
-    fn outlives_silence(&mut self, now: Time, path: PathId) -> bool {
-        let error = self.context(now).is_error();
-        let profile = Arc::clone(&self.config.profile);
-        self.paths[path].rtt.back_off(&profile);
-        if self.count_failure(path, error) {
-            self.ask_failed(now, path);
-        }
-        self.doubt_source(now, path, now);
-        self.errors.timeouts += u32::from(error);
-        self.judge_errors();
-        !self.is_closed()
-    }
-
-    fn primary_changed(&mut self) {
-        self.journal.primary_changed(&self.paths[self.paths.primary()]);
-    }
-
-    pub(crate) fn stats(&self) -> AssociationStats {
-        let mut stats = self.journal.stats.clone();
-        stats.send_buffered = self.sender.buffered();
-        stats.receive_buffered = self.receiver.buffered();
-        stats.peer_rwnd = self.sender.peer_window();
-        stats.memory = self.memory();
-        stats
-    }
-
-    pub(crate) fn path_stats(&self) -> Vec<PathStats> {
-        let primary = self.paths.primary();
-        self.paths.iter().map(|p| p.stats(self.sender.flight(p.id), p.id == primary)).collect()
+    /// An opportunity to send came.
+    fn opportunity(&mut self) {
+        self.paths.grant(self.config.profile.limits.max_burst);
     }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use tresse_wire::{AsconfNumber, Cwr, VerificationTag, padded};
 
-use crate::path::PathId;
+use crate::path::{PathId, Paths};
 
 /// At most this many wait at once: a flood of requests is not answered in full.
 const MAX_WAITING: usize = 64;
@@ -39,7 +39,7 @@ pub(crate) enum Control {
 }
 
 /// Where a packet came from, to be answered there, be it an address of the association or not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Back {
     pub(super) address: IpAddr,
     pub(super) encapsulation: Option<u16>,
@@ -61,17 +61,38 @@ pub(crate) struct Abort {
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<(PathId, Control)>,
-    /// Source of the packet being written, if not that of its path.
-    source: Option<IpAddr>,
-    /// The packet being written is a probe of the path MTU.
-    probe: bool,
-    /// Where the packet being written goes, if not where its path does.
-    back: Option<Back>,
+    /// Addresses may change (RFC 5061), so that it may be that none is confirmed.
+    changes: bool,
 }
 
 impl Outbox {
+    /// Addresses may change from now on, or not.
+    pub(super) fn set_changes(&mut self, changes: bool) {
+        self.changes = changes;
+    }
+
+    //= RFC 5061 5.3-5 5.3-24
+    /// Some address of the peer is confirmed, so that it can be sent more than what verifies one. Without changes of addresses
+    /// there always is.
+    #[inline]
+    pub(super) fn has_way(&self, paths: &Paths) -> bool {
+        !self.changes || paths.iter().any(|path| path.is_confirmed())
+    }
+
+    //= RFC 5061 5.3-5
+    /// A chunk on a path that is gone by now leaves on another one, unless it asks just that one something. To addresses none
+    /// of which is confirmed nothing leaves but what verifies them, and answers (F1): the rest is sent when its timer expires.
+    fn redirect(&self, paths: &Paths, path: PathId, control: &Control) -> Option<PathId> {
+        if control.needs_confirmed_path() && !self.has_way(paths) {
+            return None;
+        }
+        let living = paths.is_living(path);
+        (living || !control.is_for_its_path()).then(|| paths.living(path))
+    }
+
     /// Queues a chunk; beyond the limit it is dropped. Tells whether it will leave.
-    pub(super) fn push(&mut self, path: PathId, control: Control) -> bool {
+    pub(super) fn push(&mut self, paths: &Paths, path: PathId, control: Control) -> bool {
+        let Some(path) = self.redirect(paths, path, &control) else { return false };
         if self.waiting.len() >= MAX_WAITING {
             return false;
         }
@@ -129,23 +150,6 @@ impl Outbox {
         self.waiting.pop_front()
     }
 
-    /// The packet being written leaves from this source; `None` for that of its path.
-    pub(super) fn leave_from(&mut self, source: Option<IpAddr>) {
-        self.source = source;
-        self.probe = false;
-        self.back = None;
-    }
-
-    /// The packet being written goes back there.
-    pub(super) fn go_back(&mut self, back: Back) {
-        self.back = Some(back);
-    }
-
-    /// Where the packet that was written goes, if not where its path does.
-    pub(super) const fn back(&self) -> Option<Back> {
-        self.back
-    }
-
     /// What waits for a path that is gone leaves on another one; a chunk that queries that path itself is dropped.
     pub(super) fn leave_path(&mut self, gone: PathId, path: PathId) {
         self.waiting.retain(|(on, control)| *on != gone || !control.is_for_its_path());
@@ -169,22 +173,6 @@ impl Outbox {
             self.waiting.remove(at);
         }
         !self.waiting.iter().any(|(on, control)| *on == path && matches!(control, Control::Cwr(_)))
-    }
-
-    /// The packet being written is a probe of the path MTU.
-    pub(super) fn leave_whole(&mut self) {
-        self.probe = true;
-    }
-
-    //= RFC 8899 3-3
-    /// The packet that was written MUST NOT be fragmented, however large.
-    pub(super) const fn is_probe(&self) -> bool {
-        self.probe
-    }
-
-    /// Source of the packet that was written, if not that of its path.
-    pub(super) const fn source(&self) -> Option<IpAddr> {
-        self.source
     }
 
     /// Bytes of memory beside its own.
@@ -224,9 +212,19 @@ impl Control {
         )
     }
 
-    /// It leaves without other chunks, so that no packet needs room for the AUTH chunk in front of it, which is rare.
+    //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
+    /// It leaves in a packet of its own: INIT, SHUTDOWN COMPLETE and ABORT MUST, a probe has the size of its packet, and no packet
+    /// needs room for the AUTH chunk in front of ASCONF, which is rare.
     pub(super) fn is_alone(&self) -> bool {
-        matches!(self, Control::Asconf(_) | Control::AsconfAck(..))
+        matches!(
+            self,
+            Control::Init
+                | Control::Probe(..)
+                | Control::Asconf(_)
+                | Control::AsconfAck(..)
+                | Control::ShutdownComplete(_)
+                | Control::Abort(_)
+        )
     }
 
     /// The source that it must leave from.

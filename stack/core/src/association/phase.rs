@@ -1,16 +1,14 @@
 //! Where an association is in its life (RFC 9260 §4), with what it has then and at no other time.
 
-use std::net::IpAddr;
-
-use bytes::Bytes;
-
+use super::closing::{Closing, Guard, Step};
+use super::opening::{Echo, Opening};
 use crate::path::PathId;
 use crate::state::State;
 use crate::time::Time;
 
 /// A phase, which owns its state: what is over is gone.
 #[derive(Debug)]
-pub(crate) enum Phase {
+pub(super) enum Phase {
     /// COOKIE-WAIT: nothing of the peer is known.
     CookieWait(Opening),
     /// COOKIE-ECHOED: the peer has introduced itself.
@@ -23,84 +21,24 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// A handshake that we have begun.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Opening {
-    /// T1-init or T1-cookie, as the state says.
-    pub(super) t1: Option<Time>,
-    pub(super) attempts: u32,
-    /// Extension to ask for after a stale cookie (RFC 9260 §5.2.6).
-    pub(super) preservative_ms: u32,
-    /// A stale cookie is retried once.
-    pub(super) stale_retried: bool,
-    /// When the INIT or COOKIE ECHO was first sent, while a sample from it is valid (Karn).
-    pub(super) sent_once: Option<Time>,
-    /// The application has asked for the end already.
-    pub(super) to_be_closed: bool,
-}
-
-/// What COOKIE ECHO brings.
-#[derive(Debug)]
-pub(crate) struct Echo {
-    pub(super) cookie: Bytes,
-    /// An ERROR to bundle with it: unrecognised parameters of the INIT ACK.
-    pub(super) error: Option<Vec<u8>>,
-    pub(super) sent: Time,
-}
-
-/// How far a graceful end has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// SHUTDOWN-PENDING.
-    Pending,
-    /// SHUTDOWN-SENT.
-    Sent,
-    /// SHUTDOWN-RECEIVED.
-    Received,
-    /// SHUTDOWN-ACK-SENT.
-    AckSent,
-}
-
 /// A timer that belongs to a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     /// T1-init or T1-cookie.
     T1,
-    /// T2-shutdown.
-    T2,
-    /// T5-shutdown-guard.
-    T5,
-}
-
-/// A graceful end.
-#[derive(Debug)]
-pub(crate) struct Closing {
-    pub(super) step: Step,
-    /// T2-shutdown.
-    pub(super) t2: Option<Time>,
-    pub(super) attempts: u32,
-    /// T5-shutdown-guard.
-    pub(super) t5: Option<Time>,
-    /// Where SHUTDOWN or SHUTDOWN ACK was sent last, or where a SHUTDOWN came from.
-    pub(super) path: PathId,
-    /// The source of the answer to that SHUTDOWN, if not the one of its path.
-    pub(super) source: Option<IpAddr>,
-    /// Where the next retransmission goes, to answer a repeated SHUTDOWN.
-    pub(super) answer: Option<PathId>,
+    /// One of a graceful end.
+    End(Guard),
 }
 
 impl Phase {
     /// Its name in RFC 9260.
     #[inline]
-    pub(crate) const fn state(&self) -> State {
+    pub(super) const fn state(&self) -> State {
         match self {
             Phase::CookieWait(_) => State::CookieWait,
             Phase::CookieEchoed(..) => State::CookieEchoed,
             Phase::Established => State::Established,
-            Phase::Closing(Closing { step: Step::Pending, .. }) => State::ShutdownPending,
-            Phase::Closing(Closing { step: Step::Sent, .. }) => State::ShutdownSent,
-            Phase::Closing(Closing { step: Step::Received, .. }) => State::ShutdownReceived,
-            Phase::Closing(Closing { step: Step::AckSent, .. }) => State::ShutdownAckSent,
+            Phase::Closing(closing) => closing.state(),
             Phase::Closed => State::Closed,
         }
     }
@@ -150,7 +88,7 @@ impl Phase {
     /// From ESTABLISHED, or from an earlier step, to this one; `None` if there is nothing to end.
     pub(super) fn close(&mut self, step: Step) -> Option<&mut Closing> {
         match self {
-            Phase::Closing(closing) => closing.step = step,
+            Phase::Closing(closing) => closing.enter(step),
             Phase::Established => *self = Phase::Closing(Closing::new(step)),
             _ => {}
         }
@@ -160,79 +98,43 @@ impl Phase {
     /// When the first of its timers expires.
     pub(super) fn deadline(&self) -> Option<Time> {
         match self {
-            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => opening.t1,
-            Phase::Closing(closing) => closing.t2.into_iter().chain(closing.t5).min(),
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => opening.deadline(),
+            Phase::Closing(closing) => closing.deadline(),
             Phase::Established | Phase::Closed => None,
         }
     }
 
     /// A timer that is due, and no longer runs.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Timer> {
-        let due = |timer: &mut Option<Time>| timer.take_if(|at| *at <= now).is_some();
         match self {
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => {
-                due(&mut opening.t1).then_some(Timer::T1)
+                opening.take_due(now).then_some(Timer::T1)
             }
-            // T5 ends the association.
-            Phase::Closing(closing) => (due(&mut closing.t5).then_some(Timer::T5))
-                .or_else(|| due(&mut closing.t2).then_some(Timer::T2)),
+            Phase::Closing(closing) => closing.take_due(now).map(Timer::End),
             Phase::Established | Phase::Closed => None,
         }
     }
 
-    /// What waits for an answer is sent again at this time: T1 or T2.
-    pub(super) fn repeat_at(&mut self, at: Time) {
-        match self {
-            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => opening.t1 = Some(at),
-            Phase::Closing(closing) => closing.t2 = Some(at),
-            Phase::Established | Phase::Closed => {}
-        }
-    }
-
-    /// The same, if it would be later.
+    /// What waits for an answer is sent again no later than this: T1 or T2.
     pub(super) fn repeat_before(&mut self, latest: Time) {
         match self {
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => {
-                opening.t1 = opening.t1.map(|at| at.min(latest));
+                opening.repeat_before(latest);
             }
-            Phase::Closing(closing) => closing.t2 = closing.t2.map(|at| at.min(latest)),
+            Phase::Closing(closing) => closing.repeat_before(latest),
             Phase::Established | Phase::Closed => {}
         }
     }
 
-    /// SHUTDOWN or SHUTDOWN ACK leaves on `path`, and again at this time.
-    pub(super) fn send_end(&mut self, path: PathId, again: Time) {
+    /// A path is gone, and another one takes its place.
+    pub(super) fn leave_path(&mut self, gone: PathId, instead: PathId) {
         if let Phase::Closing(closing) = self {
-            (closing.path, closing.t2) = (path, Some(again));
+            closing.leave_path(gone, instead);
         }
     }
 
     /// Bytes of memory beside its own.
     pub(super) fn memory(&self) -> usize {
-        match self {
-            Phase::CookieEchoed(_, echo) => echo.memory(),
-            _ => 0,
-        }
-    }
-}
-
-impl Echo {
-    /// Bytes of memory beside its own.
-    pub(super) fn memory(&self) -> usize {
-        self.cookie.len() + self.error.as_ref().map_or(0, Vec::capacity)
-    }
-}
-
-impl Closing {
-    fn new(step: Step) -> Closing {
-        Closing {
-            step,
-            t2: None,
-            attempts: 0,
-            t5: None,
-            path: PathId::default(),
-            source: None,
-            answer: None,
-        }
+        self.echo().map_or(0, Echo::memory)
     }
 }

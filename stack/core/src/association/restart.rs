@@ -4,9 +4,7 @@ use std::net::IpAddr;
 
 use tresse_wire::CauseWriter;
 
-use super::errors::Errors;
-use super::setup::{AcceptedCookie, Origin};
-use super::{Association, Control, Identity, Phase, State};
+use super::{AcceptedCookie, Association, Control, Identity, Phase, State};
 use crate::event::Event;
 use crate::path::PathId;
 use crate::time::Time;
@@ -34,11 +32,7 @@ impl Association {
         // The application asked once and will not ask again.
         let shutdown = matches!(self.state(), State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
-        self.stop_timers();
-        self.end_partial_delivery();
-        self.end_reconfiguration();
-        self.end_changes();
-        self.fail_unsent_messages();
+        self.end_life();
         self.identity = Identity {
             local_tag: cookie.local_tag,
             peer_tag: cookie.peer.tag,
@@ -46,28 +40,26 @@ impl Association {
             peer_tie_tag: self.rng.next_nonzero_u32(),
             ..self.identity
         };
-        let (accepted, auth) = (self.origin.accepted, self.origin.auth.take());
-        self.origin = Origin::new(cookie.initial_tsn, auth);
-        self.origin.accepted = accepted;
-        self.origin.brought = Some(cookie.created);
+        self.origin.restart(cookie);
         self.sender.restart(cookie.initial_tsn, &self.config);
         self.paths.reset(&self.config);
-        self.errors = Errors::default();
+        self.errors.clear();
         //= RFC 9260 5.2.4-4
         self.journal.event(Event::Restarted);
         // It may have called an address that it was not told of in its first life.
-        self.addresses.sources.learn(local);
+        self.monitor.addresses_mut().sources_mut().learn(local);
         // RFC 4895 §6.3: "After this operation, both endpoints have to use the new association shared key."
-        self.take_offer(cookie.offer.as_deref());
+        self.extras.authenticator.take_offer(cookie.offer.as_deref());
         // Messages that were complete stay readable: DATA MAY be retained.
         self.adopt_peer(&cookie.peer);
         self.phase = Phase::Established;
         if let Some(path) = self.confirm_offered(cookie) {
-            self.learn_source(path, source, local);
+            self.monitor.addresses_mut().learn(&mut self.paths, path, source, local);
         }
         self.tell_adaptation();
-        self.tell_of_authentication();
-        self.start_heartbeats(now);
+        self.extras.authenticator.tell(&mut self.journal);
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.start(&mut cx, parts.halves.sender);
         let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
         self.send_cookie_ack(now, path, local);
         if shutdown {

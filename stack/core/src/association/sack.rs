@@ -3,8 +3,7 @@
 use tresse_wire::{GapAckBlocks, Sack, Tsn};
 
 use super::Association;
-use super::errors::Errors;
-use crate::event::Event;
+use super::errors::End;
 use crate::send::Effects;
 use crate::time::Time;
 
@@ -18,13 +17,13 @@ impl Association {
         nr_blocks: GapAckBlocks<'_>,
         timestamp_echo: Option<u32>,
     ) {
-        if !self.may_send_data() {
+        if !self.state().may_send_data() {
             return;
         }
         let (sender, mut cx) = self.sending(now);
         let effects = sender.on_sack(&mut cx, sack, nr_blocks, timestamp_echo);
-        if self.is_taken(effects) {
-            self.shutdown_progress(now);
+        if self.take_effects(effects) {
+            self.continue_shutdown(now);
         }
     }
 
@@ -32,41 +31,29 @@ impl Association {
     pub(super) fn on_cumulative_ack(&mut self, now: Time, cumulative: Tsn) {
         let (sender, mut cx) = self.sending(now);
         let effects = sender.on_cumulative_ack(&mut cx, cumulative);
-        self.is_taken(effects);
+        self.take_effects(effects);
     }
 
-    /// Follows from what an acknowledgement left to do; `false` if it was not taken.
-    fn is_taken(&mut self, effects: Effects) -> bool {
+    /// Does what an acknowledgement left to do; `false` if it was not taken.
+    fn take_effects(&mut self, effects: Effects) -> bool {
         match effects {
             Effects::None => return false,
             Effects::Violation(what) => {
-                self.abort_violation(what);
+                self.abort_with(End::violation(what));
                 return false;
             }
             Effects::Taken { progress: true } => {
                 //= RFC 9260 8.1-5
                 // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
-                self.errors = Errors::default();
-                self.note_progress();
+                self.errors.clear();
+                if let Some(closing) = self.phase.closing_mut() {
+                    closing.note_progress();
+                }
                 self.notify_dry();
             }
             Effects::Taken { progress: false } => {}
         }
         self.notify_writer();
         true
-    }
-
-    /// SenderDry, if nothing is left and the application asked for it.
-    pub(super) fn notify_dry(&mut self) {
-        if self.config.report_dry && self.sender.buffered() == 0 {
-            self.journal.event(Event::SenderDry);
-        }
-    }
-
-    /// Writable, if the application waits for room and there is some.
-    pub(super) fn notify_writer(&mut self) {
-        if self.sender.has_made_room(&self.paths, &self.config) {
-            self.journal.event(Event::Writable);
-        }
     }
 }

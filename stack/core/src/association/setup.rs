@@ -5,16 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
+use tresse_wire::{CauseWriter, ChunkType, InitFields, ParameterType, ParameterWriter};
 
 use super::addresses::source_beside;
-use super::authentication::Authenticator;
-use super::errors::Errors;
-use super::input::Incoming;
-use super::phase::{Echo, Opening};
+use super::incoming::Incoming;
+use super::opening::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
-use super::{Abort, Association, Blueprint, Control, Paths, Phase};
-use crate::auth::Offer;
+use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{PATIENCE, Path, PathId};
@@ -22,39 +19,6 @@ use crate::time::Time;
 
 /// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).
 const INIT_LEN: usize = 12 + 20;
-
-/// How the association came to be, which is known for as long as it lasts.
-#[derive(Debug)]
-pub(super) struct Origin {
-    pub(super) initial_tsn: Tsn,
-    /// The peer's address that INIT, COOKIE ECHO or, again, COOKIE ACK goes to.
-    pub(super) path: PathId,
-    /// When the cookie was made that the peer has brought us.
-    pub(super) brought: Option<Time>,
-    pub(super) accepted: bool,
-    /// The peer's Adaptation Layer Indication.
-    pub(super) adaptation: Option<u32>,
-    /// If this end authenticates chunks (RFC 4895).
-    pub(super) auth: Option<Box<Authenticator>>,
-}
-
-impl Origin {
-    pub(super) fn new(initial_tsn: Tsn, auth: Option<Box<Authenticator>>) -> Origin {
-        let path = PathId::default();
-        Origin { initial_tsn, path, brought: None, accepted: false, adaptation: None, auth }
-    }
-}
-
-/// A cookie that was found authentic and fresh.
-#[derive(Clone, Debug)]
-pub(crate) struct AcceptedCookie {
-    pub(crate) local_tag: VerificationTag,
-    pub(crate) initial_tsn: Tsn,
-    pub(crate) peer: PeerParameters,
-    /// What our INIT ACK has said of authenticated chunks.
-    pub(crate) offer: Option<Box<Offer>>,
-    pub(crate) created: Time,
-}
 
 impl Association {
     /// The initiator: sends INIT (RFC 9260 §5.1 A).
@@ -77,7 +41,8 @@ impl Association {
         let mut paths = Paths::new(make(PathId(0), remotes[0], &[]));
         paths.become_those_to(&remotes, make);
         let mut association = Association::new(blueprint, paths);
-        association.make_offer();
+        let Association { extras, config, rng, .. } = &mut association;
+        extras.authenticator.make_offer(config, rng);
         association.send_init(now, Opening::default());
         association
     }
@@ -96,10 +61,10 @@ impl Association {
         let mut first = Path::new(PathId(0), confirmed, None, config.encapsulation, &config);
         first.reachability.confirm();
         let mut association = Association::new(blueprint, Paths::new(first));
-        association.origin.accepted = true;
-        association.origin.brought = Some(cookie.created);
-        association.learn_source(PathId(0), source, local);
-        association.take_offer(cookie.offer.as_deref());
+        association.origin.accept(cookie);
+        let Association { monitor, paths, extras, .. } = &mut association;
+        monitor.addresses_mut().learn(paths, PathId(0), source, local);
+        extras.authenticator.take_offer(cookie.offer.as_deref());
         association.adopt_peer(&cookie.peer);
         association.establish(now, false);
         let path = association.paths.find(source).unwrap_or_default();
@@ -109,39 +74,41 @@ impl Association {
 
     /// The peer's address that our INIT goes to at present.
     pub(crate) fn calls(&self) -> IpAddr {
-        self.paths[self.origin.path].address.remote()
+        self.paths[self.origin.path()].address.remote()
     }
 
     pub(super) fn send_init(&mut self, now: Time, opening: Opening) {
-        self.phase = Phase::CookieWait(Opening { sent_once: Some(now), ..opening });
-        self.push_control(self.origin.path, Control::Init);
+        self.phase = Phase::CookieWait(opening.sent(now));
+        self.push_control(self.origin.path(), Control::Init);
         self.start_t1(now);
     }
 
     /// Starts T1-init or T1-cookie.
     fn start_t1(&mut self, now: Time) {
-        let path = self.origin.path;
+        let path = self.origin.path();
         let rto = self.init_rto(path);
-        let wait = self.context(now).restart_patience(path, rto);
-        self.phase.repeat_at(now + wait);
+        let (mut cx, parts) = self.parts(now);
+        if let Some(opening) = parts.phase.opening_mut() {
+            opening.repeat_at(cx.expires_anew(path, rto));
+        }
     }
 
     /// The RTO of T1-init and T1-cookie. RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or
     /// RTO value (in milliseconds) to use in attempting an INIT".
     fn init_rto(&self, path: PathId) -> Duration {
         let rto = self.paths[path].rto();
-        self.profile().limits.max_init_rto().map_or(rto, |most| rto.min(most))
+        self.config.profile.limits.max_init_rto().map_or(rto, |most| rto.min(most))
     }
 
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        let told = self.sources().told(self.paths[PathId(0)].address.remote(), None);
-        let offer = self.offer();
+        let told = self.addresses().sources().told(self.paths[PathId(0)].address.remote(), None);
+        let offer = self.authenticator().offer();
         PeerParameters::write_ours(&told, &self.config, offer.as_deref(), &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
-        let preservative_ms = self.phase.opening().map_or(0, |opening| opening.preservative_ms);
+        let preservative_ms = self.phase.opening().map_or(0, Opening::preservative_ms);
         if preservative_ms > 0 {
             writer.cookie_preservative(preservative_ms);
         }
@@ -162,7 +129,7 @@ impl Association {
             a_rwnd: self.config.receive_buffer,
             outbound_streams: self.config.outbound_streams,
             inbound_streams: self.config.inbound_streams,
-            initial_tsn: self.origin.initial_tsn,
+            initial_tsn: self.origin.initial_tsn(),
         }
     }
 
@@ -170,46 +137,50 @@ impl Association {
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
         // Who asked for a ceiling means this many attempts of that length.
-        let ceiling = self.profile().limits.max_init_rto().is_some();
-        let path = self.origin.path;
-        let (sender, mut cx) = self.sending(now);
-        if let Some(at) = sender.put_off_control(&cx, path).filter(|_| !ceiling) {
-            self.phase.repeat_at(at);
+        let ceiling = self.config.profile.limits.max_init_rto().is_some();
+        let path = self.origin.path();
+        let (mut cx, parts) = self.parts(now);
+        let Some(opening) = parts.phase.opening_mut() else { return };
+        let mut sending = cx.sending();
+        let later = parts.halves.sender.put_off_control(&sending, path);
+        if let Some(at) = later.filter(|_| !ceiling) {
+            opening.repeat_at(at);
             return;
         }
-        let counts = cx.is_error() || ceiling;
-        let Some(opening) = self.phase.opening_mut() else { return };
-        opening.attempts += u32::from(counts);
-        opening.sent_once = None;
-        let attempts = opening.attempts;
-        if attempts > self.profile().limits.max_init_retransmits {
+        let counts = sending.is_error() || ceiling;
+        let attempts = opening.on_t1(counts);
+        if attempts > cx.profile().limits.max_init_retransmits {
             self.close(CloseReason::SetupFailed);
             return;
         }
-        let profile = std::sync::Arc::clone(&self.config.profile);
         //= RFC 9260 5.1-12 5.1.6-1
-        self.paths[path].rtt.back_off(&profile);
+        let profile = cx.profile();
+        cx.paths[path].rtt.back_off(profile);
         // What has answered our INIT may be gone: one packet can be lost, two are a reason to try others.
         if attempts >= PATIENCE {
-            self.paths[path].address.doubt();
+            cx.paths[path].address.doubt();
         }
-        self.doubt_source(now, path, now);
+        parts.monitor.doubt(&mut cx, path, now);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
-        self.origin.path = self.paths.alternate(path);
-        let path = self.origin.path;
-        if let Phase::CookieEchoed(_, echo) = &mut self.phase {
+        let path = cx.paths.alternate(path);
+        parts.origin.call(path);
+        if let Phase::CookieEchoed(_, echo) = parts.phase {
             echo.sent = now;
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
-            self.lose_all(now);
-            self.echo_unconfirmed(now);
-            self.push_control(path, Control::CookieEcho);
+            parts.halves.sender.lose_all(&mut cx.sending(), LossCause::Timeout);
+            if attempts > 1 {
+                parts.monitor.echo_unconfirmed(&mut cx, echo.memory());
+            }
+            cx.push(path, Control::CookieEcho);
         } else {
-            self.push_control(path, Control::Init);
+            cx.push(path, Control::Init);
         }
         let rto = self.init_rto(path);
-        let wait = self.context(now).start_patience(path, rto);
-        self.phase.repeat_at(now + wait);
+        let (mut cx, parts) = self.parts(now);
+        if let Some(opening) = parts.phase.opening_mut() {
+            opening.repeat_at(now + cx.sending().start_patience(path, rto));
+        }
     }
 
     /// INIT ACK (§5.1 C), already checked to carry our tag.
@@ -222,7 +193,8 @@ impl Association {
     ) {
         //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
-        let Phase::CookieWait(opening) = self.phase else { return };
+        let Phase::CookieWait(opening) = &self.phase else { return };
+        let opening = *opening;
         let source = incoming.source;
         let mut init = match read_init(fields, parameters, source) {
             Ok(init) => init,
@@ -243,7 +215,7 @@ impl Association {
             self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without cookie");
             return;
         };
-        if let Some(sent) = opening.sent_once {
+        if let Some(sent) = opening.sample() {
             self.sample_setup(now, sent);
         }
         //= RFC 9260 3.2.2-2 3.3.11-2
@@ -252,7 +224,7 @@ impl Association {
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
         let echo = Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now };
         // §5.1: it was sent to the address that our INIT came from.
-        self.addresses.sources.learn(incoming.local);
+        self.monitor.addresses_mut().sources_mut().learn(incoming.local);
         self.adopt_peer(&peer);
         //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source) {
@@ -262,15 +234,15 @@ impl Association {
                 self.paths[path].reachability.confirm();
             }
             if self.paths[path].is_confirmed() {
-                self.origin.path = path;
-                self.learn_source(path, source, incoming.local);
+                self.origin.call(path);
+                let addresses = self.monitor.addresses_mut();
+                addresses.learn(&mut self.paths, path, source, incoming.local);
             }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
-        let opening = Opening { attempts: 0, sent_once: Some(now), ..opening };
-        self.phase = Phase::CookieEchoed(opening, echo);
+        self.phase = Phase::CookieEchoed(opening.answered(now), echo);
         self.outbox.clear();
-        self.push_control(self.origin.path, Control::CookieEcho);
+        self.push_control(self.origin.path(), Control::CookieEcho);
         self.start_t1(now);
         self.opportunity();
     }
@@ -310,7 +282,7 @@ impl Association {
     /// Takes over tag, TSN, window, streams and addresses of the peer.
     pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
-        self.origin.adaptation = peer.adaptation;
+        self.origin.adapt(peer.adaptation);
         //= RFC 9260 5.1.1-2 5.1.1-3
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
@@ -321,35 +293,68 @@ impl Association {
         let extensions = Extensions::of(&self.config).and(peer.extensions);
         self.receiver.begin(peer.initial_tsn, inbound, extensions, &self.config);
         self.sender.agree(extensions, &self.config);
-        self.reconfiguration = extensions
+        self.extras.reconfiguration = extensions
             .chosen
             .stream_reconfiguration
-            .then(|| Box::new(Reconfiguration::new(self.origin.initial_tsn, peer.initial_tsn)));
-        self.addresses.are_omitted |= peer.omitted;
-        self.adopt_addresses(&peer.addresses);
-        self.agree_on_authentication(peer);
-        self.agree_on_changes(peer);
+            .then(|| Box::new(Reconfiguration::new(self.origin.initial_tsn(), peer.initial_tsn)));
+        self.adopt_addresses(peer);
+        let authenticator = &mut self.extras.authenticator;
+        authenticator.agree(peer, &mut self.paths);
+        self.monitor.set_auth_len(authenticator.len_before(ChunkType::HEARTBEAT));
+        let changes = &mut self.extras.changes;
+        changes.end(&mut self.journal, self.monitor.addresses_mut().sources_mut());
+        if extensions.chosen.address_reconfiguration && authenticator.is_guarded() {
+            changes.agree(self.origin.initial_tsn(), peer.initial_tsn);
+        }
+        self.outbox.set_changes(changes.are_agreed());
         self.notify_writer(); // What was refused for its stream left room.
+    }
+
+    /// What is outstanding names its path: nothing changes then.
+    fn adopt_addresses(&mut self, peer: &PeerParameters) {
+        let outstanding = self.sender.outstanding() > 0;
+        let target = self.calls();
+        let addresses = self.monitor.addresses_mut();
+        addresses.omit(peer.omitted);
+        if addresses.adopt(&mut self.paths, &self.config, &peer.addresses, outstanding) {
+            self.origin.call(self.paths.find(target).unwrap_or_default());
+            self.listing.note_move();
+        }
     }
 
     pub(super) fn establish(&mut self, now: Time, to_be_closed: bool) {
         self.phase = Phase::Established;
         self.patience.stop();
-        self.errors = Errors::default();
+        self.errors.clear();
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
-            accepted: self.origin.accepted,
+            accepted: self.origin.was_accepted(),
         });
         self.tell_adaptation();
-        self.tell_of_authentication();
-        self.start_heartbeats(now);
-        let (sender, mut cx) = self.sending(now);
-        sender.establish(&mut cx);
-        self.opportunity();
+        self.extras.authenticator.tell(&mut self.journal);
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.start(&mut cx, parts.halves.sender);
+        parts.halves.sender.establish(&mut cx.sending());
+        cx.opportunity();
         if to_be_closed {
             self.begin_shutdown(now);
         }
+    }
+
+    /// Queues a COOKIE ACK for `path`; the COOKIE ECHO arrived at `local`.
+    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.heard_at(&mut cx, path, local);
+        let source = parts.monitor.addresses().reply_source(cx.paths, path, local);
+        //= RFC 9260 5.4-3
+        // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk": that stands next to
+        // it, whatever else waits.
+        if !cx.paths[path].is_confirmed() {
+            parts.monitor.send_heartbeat(&mut cx, parts.halves.sender, path);
+            cx.outbox.put_last_first();
+        }
+        cx.push(path, Control::CookieAck(source));
     }
 
     /// Goes through the agreement on extensions once more, as after calls that cross.
@@ -359,27 +364,16 @@ impl Association {
         self.sender.agree(extensions, &self.config);
     }
 
-    /// What left with a COOKIE ECHO is lost with it.
-    pub(super) fn lose_all(&mut self, now: Time) {
-        let (sender, mut cx) = self.sending(now);
-        sender.lose_all(&mut cx, LossCause::Timeout);
-    }
-
     /// INIT or COOKIE ECHO, which was sent at `sent`, is answered.
     pub(super) fn sample_setup(&mut self, now: Time, sent: Time) {
-        let path = self.origin.path;
+        let path = self.origin.path();
         let (sender, mut cx) = self.sending(now);
         sender.sample_rtt(&mut cx, path, sent);
     }
 
     pub(super) fn tell_adaptation(&mut self) {
-        if let Some(code) = self.origin.adaptation {
+        if let Some(code) = self.origin.adaptation() {
             self.journal.peer_event(Event::PeerAdaptation(code));
         }
-    }
-
-    /// Whether the peer opened it.
-    pub(crate) const fn was_accepted(&self) -> bool {
-        self.origin.accepted
     }
 }

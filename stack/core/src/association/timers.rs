@@ -1,7 +1,7 @@
 //! Timers: which are due, and what their expiration means.
 
-use super::Association;
 use super::phase::Timer;
+use super::{Association, path_mtu};
 use crate::path::PathId;
 use crate::time::Time;
 
@@ -14,11 +14,12 @@ impl Association {
                 next = Some(next.map_or(t, |n| n.min(t)));
             }
         };
+        let state = self.state();
         consider(self.sender.probe_deadline());
-        consider(self.reconfiguration_deadline());
-        consider(self.changes_deadline());
+        consider(self.extras.reconfiguration.as_ref().and_then(|r| r.deadline(state)));
+        consider(self.extras.changes.deadline(state));
         if !self.is_closed() {
-            consider(self.sender.deadline(&self.paths, &self.config, self.state()));
+            consider(self.sender.deadline(&self.paths, &self.config, state));
             consider(self.receiver.deadline());
         }
         for path in self.paths.iter() {
@@ -35,36 +36,41 @@ impl Association {
         self.expire_messages(now);
         match self.phase.take_due(now) {
             Some(Timer::T1) => self.on_t1(now),
-            Some(Timer::T2) => self.on_t2(now),
-            Some(Timer::T5) => self.on_t5(),
+            Some(Timer::End(timer)) => self.on_shutdown_timer(now, timer),
             None => {}
         }
-        if due(self.reconfiguration_deadline()) {
+        let state = self.state();
+        if due(self.extras.reconfiguration.as_ref().and_then(|r| r.deadline(state))) {
             self.on_reconfiguration_timer(now);
         }
-        if due(self.changes_deadline()) {
+        if due(self.extras.changes.deadline(self.state())) {
             self.on_changes_timer(now);
         }
         if due(self.receiver.deadline()) {
             self.receiver.on_timeout(now);
         }
         let (sender, mut cx) = self.sending(now);
-        for path in sender.on_timer(&mut cx) {
-            self.send_heartbeat(now, path);
+        let asked = sender.on_timer(&mut cx);
+        for path in asked {
+            let (mut cx, parts) = self.parts(now);
+            parts.monitor.send_heartbeat(&mut cx, parts.halves.sender, path);
         }
         for path in self.paths.ids() {
             if due(self.paths[path].mtu.due()) {
-                self.on_mtu_timer(now, path);
+                path_mtu::on_timer(&mut self.parts(now).0, path);
             }
             if self.paths[path].t3.is_due(now) {
                 self.paths[path].t3.stop();
                 self.on_t3(now, path);
             }
             if due(self.paths[path].heartbeat.deadline()) {
-                self.on_heartbeat_timer(now, path);
+                let (mut cx, parts) = self.parts(now);
+                let result = parts.monitor.on_timer(&mut cx, parts.halves.sender, path);
+                self.goes_on(result);
             }
         }
-        self.verify_unconfirmed(now);
+        let (mut cx, parts) = self.parts(now);
+        parts.monitor.verify(&mut cx, parts.halves.sender);
         self.after_giving_up(now);
     }
 
@@ -72,24 +78,54 @@ impl Association {
     fn on_t3(&mut self, now: Time, path: PathId) {
         let (sender, mut cx) = self.sending(now);
         let Some(expired) = sender.on_t3(&mut cx, path) else { return };
+        let (mut cx, parts) = self.parts(now);
         if expired.is_excused() {
-            self.guard_closed_window(now);
+            if let Some(closing) = parts.phase.closing_mut() {
+                closing.guard_closed_window(now, cx.profile());
+            }
         } else {
-            if self.count_failure(path, expired.is_path_error()) {
-                self.ask_failed(now, path);
-            }
-            self.paths[path].address.on_timeout();
-            self.doubt_source(now, path, expired.sent());
+            cx.fail(path, expired.is_path_error());
+            cx.paths[path].address.on_timeout();
+            parts.monitor.doubt(&mut cx, path, expired.sent());
             if expired.is_error() {
-                self.errors.timeouts += 1;
-                self.judge_errors();
+                cx.errors.on_timeout(true);
+                let result = cx.judge_errors();
+                if !self.goes_on(result) {
+                    return;
+                }
             }
-            if self.is_closed() {
-                return;
-            }
-            self.suspect_black_hole(now, path);
+            let (mut cx, parts) = self.parts(now);
+            path_mtu::suspect_black_hole(&mut cx, parts.halves.sender, path);
         }
         let (sender, mut cx) = self.sending(now);
         sender.lose_expired(&mut cx, &expired);
+    }
+
+    /// The Re-configuration Timer has expired (RFC 6525 §5.1.1).
+    fn on_reconfiguration_timer(&mut self, now: Time) {
+        let (mut cx, parts) = self.parts(now);
+        let Some(reconfiguration) = &mut parts.extras.reconfiguration else { return };
+        let Some(expired) = reconfiguration.on_timer(&mut cx, &parts.halves) else { return };
+        let mut path = expired.path;
+        if expired.counts {
+            if let Err(end) = parts.monitor.on_silence(&mut cx, path) {
+                self.abort_with(end);
+                return;
+            }
+            path = cx.paths.alternate(path);
+        }
+        reconfiguration.repeat(&mut cx, parts.halves.receiver, path);
+    }
+
+    /// The T-4 RTO timer has expired (RFC 5061 §5.1).
+    fn on_changes_timer(&mut self, now: Time) {
+        let (mut cx, parts) = self.parts(now);
+        let Some(last) = parts.extras.changes.expired() else { return };
+        if let Err(end) = parts.monitor.on_silence(&mut cx, last) {
+            self.abort_with(end);
+            return;
+        }
+        let path = cx.paths.alternate(last);
+        parts.extras.changes.repeat(&mut cx, parts.monitor.addresses(), path);
     }
 }

@@ -5,71 +5,102 @@
 
 mod control;
 
-use tresse_wire::{CommonHeader, PacketWriter};
+use std::net::IpAddr;
+
+use tresse_wire::PacketWriter;
 
 use super::Association;
+use super::outbox::Back;
 use crate::datagram::{Ecn, Transmit};
 use crate::path::PathId;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;
 
+/// How a packet that was written leaves.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    path: PathId,
+    /// Its source, if not that of its path.
+    source: Option<IpAddr>,
+    /// Where it goes, if not where its path does.
+    back: Option<Back>,
+    /// It is a probe of the path MTU.
+    whole: bool,
+}
+
+impl Leaving {
+    /// As any packet on this path.
+    const fn on(path: PathId) -> Leaving {
+        Leaving { path, source: None, back: None, whole: false }
+    }
+}
+
 impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
+    ///
+    /// What begins with a control chunk leaves first, for it opens, ends, or answers. Data takes along a SACK that is owed, and what
+    /// the peer is to pass over; where nothing of that leaves with data, it leaves by itself. Last of all come heartbeats that look
+    /// for another source, which are many and may be lost.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.expire_messages(now);
-        self.outbox.leave_from(None);
         for path in self.paths.iter_mut() {
             path.bursts.look(now);
         }
-        let path = self
+        let leaving = self
             .write_control_packet(now, buffer)
-            .or_else(|| self.write_data_packet(now, buffer))
-            .or_else(|| self.write_forward_packet(now, buffer))
+            .or_else(|| self.write_data_packet(now, buffer).map(Leaving::on))
+            .or_else(|| self.write_forward_packet(now, buffer).map(Leaving::on))
             .or_else(|| self.write_sack_packet(now, buffer))
             .or_else(|| self.write_outbox(now, buffer));
-        let Some(path) = path else {
+        let Some(leaving) = leaving else {
             let (sender, mut cx) = self.sending(now);
             sender.end_opportunity(&mut cx);
             return None;
         };
-        self.authenticate(buffer);
+        let key = self.sender.take_key();
+        let signed = self.extras.authenticator.sign(key, buffer);
+        self.journal.stats.auth_chunks_sent += u64::from(signed);
         self.seal(buffer);
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
-        let ect = self.paths[path].window.marks_mut().take_leaving();
-        let counters = &mut self.paths[path].counters;
+        let ect = self.paths[leaving.path].window.marks_mut().take_leaving();
+        let counters = &mut self.paths[leaving.path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
-        let transmit = self.transmit_to(path, self.outbox.source(), buffer.len());
-        Some(Transmit { ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct }, ..transmit })
+        let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
+        Some(self.transmit(leaving, buffer.len(), ecn))
     }
 
-    /// An opportunity to send came.
-    pub(super) fn opportunity(&mut self) {
-        self.paths.grant(self.config.profile.limits.max_burst);
-    }
-
-    /// DATA may be sent in this state.
-    pub(super) fn may_send_data(&self) -> bool {
-        self.state().may_send_data()
-    }
-
-    //= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 5.1-4 8.5-1 8.5.1-12
-    fn header(&self, tag: tresse_wire::VerificationTag) -> CommonHeader {
-        CommonHeader {
-            source_port: self.identity.local_port,
-            destination_port: self.identity.remote_port,
-            verification_tag: tag,
+    //= RFC 8899 3-3
+    /// Where a packet of this many bytes goes, and how. A path whose MTU has shrunk has it fragmented (§6.9, RFC 1191, RFC 8201); a
+    /// probe MUST NOT be, however large.
+    fn transmit(&self, leaving: Leaving, len: usize, ecn: Ecn) -> Transmit {
+        let Leaving { path, source, back, whole } = leaving;
+        let p = &self.paths[path];
+        // From an address that has gone since, nothing can leave.
+        let source = source.filter(|source| !self.addresses().sources().has_lost(*source));
+        Transmit {
+            destination: back.map_or(p.address.remote(), |back| back.address),
+            source: source.or_else(|| p.address.local().filter(|_| back.is_none())),
+            encapsulation: back.map_or(p.address.encapsulation(), |back| back.encapsulation),
+            path: Some(path),
+            fragment: p.mtu.needs_fragments(len) && !whole,
+            ecn,
         }
+    }
+
+    /// Data may leave, and where to.
+    fn may_write_data(&self) -> bool {
+        self.state().may_send_data() && self.outbox.has_way(&self.paths)
     }
 
     //= RFC 9260 6.1-1
     /// A packet of lost chunks, or of new ones.
     fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        if !self.may_send_data() || !self.has_confirmed_path() {
+        if !self.may_write_data() {
             return None;
         }
-        let answer = self.phase.closing().and_then(|closing| closing.answer);
+        let answer = self.phase.closing().and_then(|closing| closing.answer());
         let (sender, mut cx) = self.sending(now);
         let plan = sender.plan(&mut cx, answer)?;
         let path = plan.path();
@@ -93,7 +124,7 @@ impl Association {
         if plan.is_retransmission()
             && let Some(closing) = self.phase.closing_mut()
         {
-            closing.answer = None;
+            closing.answered();
         }
         let (sender, mut cx) = self.sending(now);
         sender.write(&mut cx, &mut packet, &plan);
@@ -105,7 +136,7 @@ impl Association {
     }
 
     fn begin_data<'b>(&self, now: Time, path: PathId, buffer: &'b mut Vec<u8>) -> DataPacket<'b> {
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        let mut writer = PacketWriter::new(buffer, self.identity.header(self.identity.peer_tag));
         self.write_timestamp(now, &mut writer, path);
         DataPacket::new(path, writer)
     }
@@ -124,7 +155,7 @@ impl Association {
 
     /// A FORWARD TSN chunk that no packet with DATA has taken along, with a SACK if one is owed.
     fn write_forward_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        if !self.may_send_data() || !self.has_confirmed_path() {
+        if !self.may_write_data() {
             return None;
         }
         let path = self.sender.forward_path(&self.paths)?;

@@ -74,7 +74,7 @@ impl Account {
         if cfg!(tresse_without_account) {
             return; // For `benches/account.sh`, which says what all this costs.
         }
-        if !association.listing.touched || self.is_short() {
+        if !association.listing.is_touched() || self.is_short() {
             self.note(id, association);
         }
     }
@@ -82,12 +82,12 @@ impl Account {
     #[cold]
     #[inline(never)]
     fn note(&mut self, id: AssociationId, association: &mut Association) {
-        let is_new = association.listing.held == 0;
+        let is_new = association.listing.held() == 0;
         if is_new || self.is_short() || association.is_closed() {
             self.measure(id, association);
         }
-        if !association.listing.touched {
-            association.listing.touched = true;
+        if !association.listing.is_touched() {
+            association.listing.set_touched(true);
             self.touched.push(id);
         }
     }
@@ -101,7 +101,7 @@ impl Account {
     /// Looks at what an association holds.
     fn measure(&mut self, id: AssociationId, association: &mut Association) {
         let held = association.memory();
-        let before = std::mem::replace(&mut association.listing.held, held);
+        let before = association.listing.hold(held);
         self.holders = self.holders + usize::from(held > 0) - usize::from(before > 0);
         self.used = self.used + held - before;
         self.tolerate();
@@ -114,10 +114,10 @@ impl Account {
             }
             _ => size_class(held),
         };
-        let before = association.listing.size_class;
+        let before = association.listing.size_class();
         // One that has become a little smaller stays where it is: it may well grow again.
         if class > before || class + 1 < before {
-            association.listing.size_class = class;
+            association.listing.set_size_class(class);
             self.by_size.remove(&(before, id));
             if class > 0 {
                 self.by_size.insert((class, id));
@@ -133,10 +133,10 @@ impl Account {
 
     /// An association has gone.
     pub(super) fn remove(&mut self, id: AssociationId, association: &Association) {
-        self.holders -= usize::from(association.listing.held > 0);
-        self.used -= association.listing.held;
+        self.holders -= usize::from(association.listing.held() > 0);
+        self.used -= association.listing.held();
         self.tolerate();
-        self.by_size.remove(&(association.listing.size_class, id));
+        self.by_size.remove(&(association.listing.size_class(), id));
     }
 
     /// The part of each of a half of the memory.
@@ -169,7 +169,7 @@ impl Endpoint {
     /// Bytes of memory that all associations hold.
     pub(super) fn memory(&self) -> usize {
         let touched = self.account.touched.iter().filter_map(|id| self.associations.get(*id));
-        touched.fold(self.account.used, |used, a| used + a.memory() - a.listing.held)
+        touched.fold(self.account.used, |used, a| used + a.memory() - a.listing.held())
     }
 
     /// Looks at what was touched.
@@ -178,7 +178,7 @@ impl Endpoint {
         let mut touched = std::mem::take(&mut self.account.touched);
         for id in touched.drain(..) {
             if let Some(a) = self.associations.get_mut(id) {
-                a.listing.touched = false;
+                a.listing.set_touched(false);
                 self.account.measure(id, a);
             }
         }

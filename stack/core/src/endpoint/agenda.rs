@@ -32,8 +32,8 @@ impl Agenda {
 
     /// Registers a deadline, unless an earlier one of this association is registered.
     pub(super) fn schedule(&mut self, id: AssociationId, listing: &mut Listing, next: Time) {
-        if listing.registered.is_none_or(|at| next < at) {
-            if let Some(old) = listing.registered.replace(next) {
+        if listing.registered().is_none_or(|at| next < at) {
+            if let Some(old) = listing.register(Some(next)) {
                 self.deadlines.remove(&(old, id));
             }
             self.deadlines.insert((next, id));
@@ -42,7 +42,7 @@ impl Agenda {
 
     /// An association has gone, and its deadline with it.
     pub(super) fn strike(&mut self, id: AssociationId, listing: &Listing) {
-        if let Some(at) = listing.registered {
+        if let Some(at) = listing.registered() {
             self.deadlines.remove(&(at, id));
         }
     }
@@ -50,8 +50,7 @@ impl Agenda {
     /// An association may have packets to send.
     #[inline]
     pub(super) fn enqueue(&mut self, id: AssociationId, listing: &mut Listing) {
-        if !listing.queued {
-            listing.queued = true;
+        if listing.enqueue() {
             self.ready.push_back(id);
         }
     }

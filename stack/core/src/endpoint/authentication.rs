@@ -4,7 +4,7 @@ use tresse_wire::{Auth, Chunk, ChunkType, HmacIdentifier, Packet};
 
 use super::cookie::Cookie;
 use super::{AssociationId, Endpoint};
-use crate::association::Association;
+use crate::association::{Association, KeyChange};
 use crate::auth::{Guard, Offer, Verdict};
 use crate::config::AssociationConfig;
 use crate::error::KeyError;
@@ -55,7 +55,7 @@ impl Endpoint {
         id: AssociationId,
         key: u16,
     ) -> Result<(), KeyError> {
-        self.with_keys(now, id, |a| a.activate_shared_key(key))
+        self.with_keys(now, id, |a| a.change_key(KeyChange::Activate, key))
     }
 
     /// Does not authenticate with this key any more; the peer may (SCTP_AUTH_DEACTIVATE_KEY, RFC 6458 §8.3.4). It is not the
@@ -70,7 +70,7 @@ impl Endpoint {
         id: AssociationId,
         key: u16,
     ) -> Result<(), KeyError> {
-        self.with_keys(now, id, |a| a.deactivate_shared_key(key))
+        self.with_keys(now, id, |a| a.change_key(KeyChange::Deactivate, key))
     }
 
     /// Forgets a shared key that is not the active one: what the peer authenticates with it is dropped (SCTP_AUTH_DELETE_KEY, RFC
@@ -84,12 +84,12 @@ impl Endpoint {
         id: AssociationId,
         key: u16,
     ) -> Result<(), KeyError> {
-        self.with_keys(now, id, |a| a.delete_shared_key(key))
+        self.with_keys(now, id, |a| a.change_key(KeyChange::Delete, key))
     }
 
     /// How chunks are authenticated; `None` if there is no such association, or none that authenticates, or not yet.
     pub fn authentication(&self, id: AssociationId) -> Option<AuthenticationInfo> {
-        let (guard, keys) = self.associations.get(id)?.guarded()?;
+        let (guard, keys) = self.associations.get(id)?.authenticator().guarded()?;
         let (local_chunks, peer_chunks) = guard.lists();
         Some(AuthenticationInfo {
             local_chunks,
@@ -170,7 +170,7 @@ impl Endpoint {
         let Some(auth) = auth else {
             return (!guard.requires(ChunkType::COOKIE_ECHO)).then_some(false);
         };
-        let own = known.and_then(|id| self.associations.get(id)?.shared_keys());
+        let own = known.and_then(|id| self.associations.get(id)?.authenticator().shared_keys());
         let of_port = || Some(&self.ports.get(cookie.local_port)?.association.authentication.keys);
         let keys = own.or_else(of_port)?;
         let verdict = guard.judge(keys, auth, behind_first(packet));
@@ -188,11 +188,11 @@ fn behind_first<'a>(packet: &Packet<'a>) -> &'a [u8] {
 impl Association {
     /// As [`Endpoint::admits_echo`], with the keys of this association.
     fn judge_echo(&mut self, auth: Option<&Auth<'_>>, packet: &Packet<'_>) -> Option<bool> {
-        if !self.is_guarded() {
+        if !self.authenticator().is_guarded() {
             return auth.is_none().then_some(false);
         }
         match auth {
-            None => (!self.requires(ChunkType::COOKIE_ECHO)).then_some(false),
+            None => (!self.authenticator().requires(ChunkType::COOKIE_ECHO)).then_some(false),
             Some(auth) => {
                 (self.judge(auth, behind_first(packet)) == Verdict::Authentic).then_some(true)
             }

@@ -39,7 +39,7 @@ impl Endpoint {
     ) -> Option<AssociationId> {
         self.with_peer_tag(header, tag).filter(|id| {
             let ours = header.verification_tag;
-            let fits = |a: &Association| !a.was_accepted() || a.identity.local_tag == ours;
+            let fits = |a: &Association| !a.origin().was_accepted() || a.identity.local_tag == ours;
             self.associations.get(*id).is_some_and(fits)
         })
     }

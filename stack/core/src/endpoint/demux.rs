@@ -204,7 +204,8 @@ impl Endpoint {
         let header = packet.header();
         let offered = || match self.find(datagram, header).and_then(|id| self.associations.get(id))
         {
-            Some(association) => association.takes_zero_checksum(),
+            // Whether the peer sends such packets is up to it.
+            Some(association) => association.config.extensions.zero_checksum,
             // RFC 9653 §5.3: "MAY also process OOTB packets having an incorrect zero checksum". Who lost our SHUTDOWN COMPLETE
             // would end in failure without.
             None => {
@@ -258,7 +259,7 @@ impl Endpoint {
         let tagged = self.tagged(header).filter(|id| {
             self.associations.get(*id).is_some_and(|a| {
                 a.state() == State::CookieWait
-                    || a.omits_addresses()
+                    || a.addresses().are_omitted()
                     || a.paths.find(datagram.source).is_some()
             })
         });

@@ -176,7 +176,7 @@ impl Endpoint {
         let a = self.associations.get_mut(id)?;
         // Its tag shows that the peer has not restarted, and whose addresses these are.
         let same = a.identity.peer_tag == init.peer.tag;
-        if a.omits_addresses() && !same {
+        if a.addresses().are_omitted() && !same {
             // It had more addresses than are remembered: they are no new ones, and left out again.
             a.paths.find(datagram.source)?;
             init.peer.addresses.retain(|x| a.paths.find(*x).is_some());
@@ -187,7 +187,7 @@ impl Endpoint {
         let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
         // §5.2.1, §5.2.2: the parameters of the association, whatever those of the port are by now. But a
         // peer that calls an address which it was not told of would take that one for the only one.
-        let mut sources = a.sources().clone();
+        let mut sources = a.addresses().sources().clone();
         sources.learn(datagram.destination);
         let answer = Answer {
             fields: a.init_fields(),
@@ -196,7 +196,7 @@ impl Endpoint {
             config: a.config.clone(),
             to: datagram.source,
             from: datagram.destination,
-            offer: a.offer(),
+            offer: a.authenticator().offer(),
         };
         match a.state() {
             //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
@@ -374,7 +374,7 @@ impl Endpoint {
         let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
         match tags {
             // B, but from a life of the peer that was over when it brought another cookie.
-            (true, false) if a.has_newer_cookie(cookie.created) => return None,
+            (true, false) if a.origin().has_newer_cookie(cookie.created) => return None,
             // B and D
             (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), source, local),
             // A
@@ -458,7 +458,7 @@ impl Endpoint {
             datagram.destination,
         );
         a.begin_within(self.budget());
-        a.listing.claimed_by = Some(confirmed);
+        a.listing.claim(confirmed);
         self.claims.add(confirmed);
         Some(self.insert(a))
     }

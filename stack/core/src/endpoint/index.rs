@@ -106,21 +106,18 @@ impl Index {
     /// have changed.
     pub(super) fn update_peer(&mut self, id: AssociationId, association: &mut Association) {
         self.update_peer_tag(id, association);
-        if association.listing.indexed.len() == association.paths.len()
-            && !association.listing.moved
-        {
+        if association.listing.is_indexed(association.paths.len()) {
             return;
         }
-        association.listing.moved = false;
         self.remove_addresses(id, association);
         let identity = association.identity;
-        association.listing.indexed.extend(association.paths.iter().map(|path| PeerKey {
+        association.listing.index(association.paths.iter().map(|path| PeerKey {
             local_port: identity.local_port,
             address: path.address.remote(),
             remote_port: identity.remote_port,
             encapsulation: path.address.encapsulation(),
         }));
-        for key in &association.listing.indexed {
+        for key in association.listing.keys() {
             // An address that another association has is not taken from it (RFC 5062 §2).
             if let Entry::Vacant(free) = self.by_peer.entry(*key) {
                 free.insert(id);
@@ -133,17 +130,17 @@ impl Index {
 
     fn update_peer_tag(&mut self, id: AssociationId, association: &mut Association) {
         let Identity { local_port, remote_port, peer_tag, .. } = association.identity;
-        if association.listing.indexed_tag == peer_tag {
+        if association.listing.tag() == peer_tag {
             return;
         }
         self.remove_peer_tag(id, association);
-        association.listing.indexed_tag = peer_tag;
+        association.listing.set_tag(peer_tag);
         if peer_tag.0 != 0 {
             let key = (local_port, remote_port, peer_tag.0);
             if let Entry::Vacant(free) = self.by_peer_tag.entry(key) {
                 free.insert(id);
                 if let Some(tags) = &self.peer_tags {
-                    tags.add(key, !association.was_accepted());
+                    tags.add(key, !association.origin().was_accepted());
                 }
             }
         }
@@ -151,7 +148,7 @@ impl Index {
 
     fn remove_peer_tag(&mut self, id: AssociationId, association: &Association) {
         let Identity { local_port, remote_port, .. } = association.identity;
-        let key = (local_port, remote_port, association.listing.indexed_tag.0);
+        let key = (local_port, remote_port, association.listing.tag().0);
         if self.by_peer_tag.get(&key) == Some(&id) {
             self.by_peer_tag.remove(&key);
             if let Some(tags) = &self.peer_tags {
@@ -176,7 +173,7 @@ impl Index {
     }
 
     fn remove_addresses(&mut self, id: AssociationId, association: &mut Association) {
-        for key in association.listing.indexed.drain(..) {
+        for key in association.listing.take_keys() {
             if self.by_peer.get(&key) == Some(&id) {
                 self.by_peer.remove(&key);
                 if let Some(changes) = &mut self.changes {

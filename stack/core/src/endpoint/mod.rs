@@ -220,7 +220,7 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(id) = self.agenda.take_due(now) {
             if let Some(a) = self.associations.get_mut(id) {
-                a.listing.registered = None;
+                a.listing.register(None);
                 a.obey(now, self.account.budget(self.index.len()));
                 a.handle_timeout(now);
             }
@@ -262,7 +262,7 @@ impl Endpoint {
             a.journal.told(&event);
             self.account.touch(id, a);
             if matches!(event, Event::Closed(_)) {
-                a.listing.leaving = true;
+                a.listing.leave();
                 self.agenda.may_leave(id);
             }
         }
@@ -310,7 +310,7 @@ impl Endpoint {
         message.as_ref()?;
         self.account.touch(id, a);
         let tells = !a.journal.events.is_empty();
-        if a.listing.leaving && a.readable() == 0 {
+        if a.listing.is_leaving() && a.readable() == 0 {
             self.agenda.may_leave(id);
         } else if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);

@@ -172,7 +172,7 @@ impl Endpoint {
         self.with(now, id, |a| {
             a.paths.get(path).ok_or(AssociationError::NoPath)?;
             a.paths[path].encapsulate(port);
-            a.listing.moved = true;
+            a.listing.note_move();
             Ok(())
         })
     }

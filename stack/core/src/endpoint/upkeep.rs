@@ -59,8 +59,8 @@ impl Endpoint {
             }
             self.agenda.end_turn();
             if let Some(a) = self.associations.get_mut(id) {
-                a.listing.queued = false;
-                if a.listing.leaving {
+                a.listing.dequeue();
+                if a.listing.is_leaving() {
                     self.agenda.may_leave(id);
                 }
                 self.tell(id);
@@ -97,7 +97,11 @@ impl Endpoint {
     /// the list again when the last of it goes, so that those who are never read cost nothing.
     pub(super) fn reap(&mut self) {
         while let Some(id) = self.agenda.take_leaving() {
-            if self.associations.get(id).is_some_and(|a| a.readable() == 0 && !a.listing.queued) {
+            if self
+                .associations
+                .get(id)
+                .is_some_and(|a| a.readable() == 0 && !a.listing.is_queued())
+            {
                 self.remove(id);
             }
         }
@@ -107,7 +111,7 @@ impl Endpoint {
         let Some(a) = self.associations.remove(id) else { return };
         self.account.remove(id, &a);
         // What it leaves unread counts as its source's until it is read.
-        a.listing.claimed_by.into_iter().for_each(|address| self.claims.remove(address));
+        a.listing.claimed_by().into_iter().for_each(|address| self.claims.remove(address));
         self.stats.associations_ended += 1;
         // What it still holds is nobody's any more.
         let stats = AssociationStats {

@@ -4,20 +4,17 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use tresse_wire::{
-    AddressRequest, Asconf, CauseWriter, ChunkType, Parameter, ParameterType, ParameterWriter,
-    RawParameter, UnknownAction,
+    AddressRequest, Asconf, CauseWriter, Parameter, ParameterType, ParameterWriter, RawParameter,
+    UnknownAction,
 };
 
+use super::removal::{Gone, add_path, remove_path};
+use super::{AddressChanges, Affected, Common};
 use crate::asconf::Turn;
-use crate::association::input::Incoming;
-use crate::association::outbox::Back;
-use crate::association::{Association, Control};
+use crate::association::incoming::Incoming;
 use crate::path::PathId;
 use crate::path::source::is_usable;
-use crate::time::Time;
 
-/// Bytes of the common header.
-const HEADER: usize = 12;
 /// Bytes of an unrecognized parameter that are sent back: it fits every packet.
 const MAX_REPORTED: usize = 256;
 
@@ -39,86 +36,72 @@ struct Processing {
     fails: bool,
     /// A parameter that is not understood forbids to go on: nothing that follows is done.
     stopped: bool,
+    gone: Vec<Gone>,
+    /// Addresses have come or gone.
+    moved: bool,
     /// Something was refused: of what follows it, success is to be said.
     refused: bool,
 }
 
-impl Association {
+/// What has become of an ASCONF chunk.
+#[derive(Debug)]
+pub(in crate::association) struct Performed {
+    /// The encoded responses.
+    pub(in crate::association) responses: Bytes,
+    /// Paths that are gone, in this order.
+    pub(in crate::association) gone: Vec<Gone>,
+    /// There are other addresses of the peer than before.
+    pub(in crate::association) moved: bool,
+}
+
+impl AddressChanges {
     //= RFC 5061 4.1.1-1 5.2-8 5.2-9 5.3.2-3
-    /// An ASCONF chunk, which was authenticated.
+    /// An ASCONF chunk, which was authenticated; `None` if nothing answers it.
     pub(in crate::association) fn on_asconf(
         &mut self,
-        now: Time,
-        incoming: &mut Incoming<'_>,
+        cx: &mut Common<'_>,
+        affected: &mut Affected<'_>,
+        incoming: &Incoming<'_>,
         asconf: &Asconf<'_>,
-    ) {
-        if !self.may_change_addresses() {
-            return;
+    ) -> Option<Performed> {
+        if !cx.state.may_change_addresses() {
+            return None;
         }
-        let Some(changes) = &self.addresses.changes else { return };
-        let responses = match changes.answers.turn(asconf.number) {
+        match self.agreed.as_ref()?.answers.turn(asconf.number) {
             Turn::New => {
-                self.journal.stats.asconfs_received += 1;
-                let responses = Bytes::from(self.perform_requests(now, incoming, asconf));
-                if let Some(changes) = &mut self.addresses.changes {
+                cx.journal.stats.asconfs_received += 1;
+                let mut state = Processing::default();
+                self.perform(cx, affected, incoming, asconf, &mut state);
+                let Processing { moved, .. } = state;
+                let gone = std::mem::take(&mut state.gone);
+                let responses = Bytes::from(state.finish(cx.paths.amdcs()));
+                if let Some(changes) = &mut self.agreed {
                     changes.answers.keep(responses.clone());
                 }
-                responses
+                Some(Performed { responses, gone, moved })
             }
             Turn::Again(kept) => {
-                self.journal.stats.asconfs_seen_again += 1;
-                let Some(responses) = kept else { return };
-                responses
+                cx.journal.stats.asconfs_seen_again += 1;
+                kept.map(|responses| Performed { responses, gone: Vec::new(), moved: false })
             }
             // E5: "it must be either a stale packet or from an attacker".
             Turn::Stray => {
-                self.journal.stats.malformed_chunks += 1;
-                return;
+                cx.journal.stats.malformed_chunks += 1;
+                None
             }
-        };
-        // E6: back to where it came from, whether that is an address of the association or not.
-        let path = self.paths.find(incoming.source);
-        let back = Back {
-            address: incoming.source,
-            encapsulation: incoming.encapsulation,
-            local: self.may_leave_from(incoming.local).then_some(incoming.local),
-        };
-        let path = path.unwrap_or_else(|| self.paths.data_path());
-        if let Some(responses) = self.fit_answer(incoming, path, &responses) {
-            self.push_control(path, Control::AsconfAck(asconf.number, responses, back));
         }
-        incoming.follow(&self.paths);
-    }
-
-    /// The responses to a chunk, as many as may leave: E6, all acknowledgements of one packet fit one packet. Where the source
-    /// may be forged, for it is no confirmed address of the peer, they are no longer than what they answer, but for the
-    /// eight bytes of the longest response without a request. `None` for none at all: the peer repeats its chunk.
-    fn fit_answer(
-        &self,
-        incoming: &mut Incoming<'_>,
-        path: PathId,
-        responses: &Bytes,
-    ) -> Option<Bytes> {
-        let confirmed =
-            self.paths.find(incoming.source) == Some(path) && self.paths[path].is_confirmed();
-        let packet = HEADER + self.paths[path].pmdcs();
-        let most = if confirmed { packet } else { packet.min(incoming.bytes.len() + 8) };
-        let head = HEADER + self.authentication_len(ChunkType::ASCONF_ACK) + 8;
-        let end = fitting(responses, incoming.left(most).saturating_sub(head));
-        let leaves = end > 0 || responses.is_empty();
-        (leaves && incoming.affords(head + end, most)).then(|| responses.slice(..end))
     }
 
     //= RFC 5061 4.2-1 4.2-2 4.2.6-4 5.2-4 5.2-5 5.2-6 5.4-2 5.4-3
-    /// Goes through the requests in their order. The encoded responses come out: refusals, and what is not understood; the rest
-    /// is done.
-    fn perform_requests(
+    /// Goes through the requests in their order. Responses are refusals, and what is not understood; the rest is done.
+    fn perform(
         &mut self,
-        now: Time,
+        cx: &mut Common<'_>,
+        affected: &mut Affected<'_>,
         incoming: &Incoming<'_>,
         asconf: &Asconf<'_>,
-    ) -> Vec<u8> {
-        let mut state = Processing::default();
+        state: &mut Processing,
+    ) {
         for raw in asconf.requests.iter().map_while(Result::ok) {
             let Ok(parameter) = Parameter::parse(raw) else {
                 state.refuse_unreadable(raw);
@@ -127,7 +110,7 @@ impl Association {
             match parameter {
                 Parameter::AddIpAddress(request) => {
                     let refusal = match state.fails {
-                        false => self.add_peer_address(now, incoming, &request).err(),
+                        false => add_address(cx, affected, incoming, &request, state).err(),
                         true => Some(Refusal::Shortage),
                     };
                     state.fails |= refusal.is_some();
@@ -135,7 +118,7 @@ impl Association {
                 }
                 Parameter::DeleteIpAddress(request) => {
                     let refusal = match state.fails {
-                        false => self.delete_peer_address(now, incoming, &request).err(),
+                        false => delete_address(cx, affected, incoming, &request, state).err(),
                         true => Some(Refusal::Shortage),
                     };
                     state.fails |= refusal.is_some();
@@ -144,10 +127,10 @@ impl Association {
                 Parameter::SetPrimaryAddress(request) => {
                     let address = meant(&request, incoming);
                     // §5.4: what "does not exist" is not honored.
-                    let refusal = match self.paths.find(address) {
+                    let refusal = match cx.paths.find(address) {
                         _ if state.stopped => Some(Refusal::Shortage),
                         Some(path) => {
-                            self.prefer_address(path);
+                            self.prefer(cx, path);
                             None
                         }
                         None => Some(Refusal::Unusable),
@@ -176,60 +159,69 @@ impl Association {
                 }
             }
         }
-        state.finish(self.paths.amdcs())
     }
+}
 
-    //= RFC 5061 4.2.1-3 5.3-19
-    fn add_peer_address(
-        &mut self,
-        now: Time,
-        incoming: &Incoming<'_>,
-        request: &AddressRequest,
-    ) -> Result<(), Refusal> {
-        let address = meant(request, incoming);
-        let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
-        let sources = &self.addresses.sources;
-        // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
-        // that many hosts have, such as that of a bridge between containers.
-        let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
-        let ours = sources.is_own(address) && !beside_us;
-        if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
-            return Err(Refusal::Unusable);
-        }
-        if self.paths.find(address).is_some() {
-            return Ok(());
-        }
-        // What it lists may be reached at the port that its packets come from.
-        let encapsulation = incoming.encapsulation;
-        self.add_path(now, address, encapsulation).map(|_| ()).ok_or(Refusal::Shortage)
+//= RFC 5061 4.2.1-3 5.3-19
+fn add_address(
+    cx: &mut Common<'_>,
+    affected: &mut Affected<'_>,
+    incoming: &Incoming<'_>,
+    request: &AddressRequest,
+    state: &mut Processing,
+) -> Result<(), Refusal> {
+    let address = meant(request, incoming);
+    let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
+    let sources = affected.addresses.sources();
+    // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
+    // that many hosts have, such as that of a bridge between containers.
+    let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
+    let ours = sources.is_own(address) && !beside_us;
+    if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
+        return Err(Refusal::Unusable);
     }
+    if cx.paths.find(address).is_some() {
+        return Ok(());
+    }
+    // What it lists may be reached at the port that its packets come from.
+    let encapsulation = incoming.encapsulation;
+    let added = add_path(cx, affected, address, encapsulation);
+    state.moved |= added.is_some();
+    added.map(|_| ()).ok_or(Refusal::Shortage)
+}
 
-    //= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
-    fn delete_peer_address(
-        &mut self,
-        now: Time,
-        incoming: &Incoming<'_>,
-        request: &AddressRequest,
-    ) -> Result<(), Refusal> {
-        let source = self.paths.find(incoming.source);
-        if request.address.is_unspecified() {
-            // "all addresses of the peer except the source address of the packet".
-            let source = source.ok_or(Refusal::Source)?;
-            let others: Vec<PathId> = self.paths.ids().filter(|path| *path != source).collect();
-            for path in others {
-                self.remove_path(now, path);
-            }
-            return Ok(());
+//= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
+fn delete_address(
+    cx: &mut Common<'_>,
+    affected: &mut Affected<'_>,
+    incoming: &Incoming<'_>,
+    request: &AddressRequest,
+    state: &mut Processing,
+) -> Result<(), Refusal> {
+    let mut remove = |cx: &mut Common<'_>, path: PathId| {
+        let gone = remove_path(cx, &mut affected.halves, path);
+        state.moved |= gone.is_some();
+        state.gone.extend(gone);
+        gone.is_some()
+    };
+    let source = cx.paths.find(incoming.source);
+    if request.address.is_unspecified() {
+        // "all addresses of the peer except the source address of the packet".
+        let source = source.ok_or(Refusal::Source)?;
+        let others: Vec<PathId> = cx.paths.ids().filter(|path| *path != source).collect();
+        for path in others {
+            remove(cx, path);
         }
-        let path = self.paths.find(request.address).ok_or(Refusal::Unusable)?;
-        if self.paths.len() == 1 {
-            return Err(Refusal::Last);
-        }
-        if request.address == incoming.source {
-            return Err(Refusal::Source);
-        }
-        if self.remove_path(now, path) { Ok(()) } else { Err(Refusal::Last) }
+        return Ok(());
     }
+    let path = cx.paths.find(request.address).ok_or(Refusal::Unusable)?;
+    if cx.paths.len() == 1 {
+        return Err(Refusal::Last);
+    }
+    if request.address == incoming.source {
+        return Err(Refusal::Source);
+    }
+    if remove(cx, path) { Ok(()) } else { Err(Refusal::Last) }
 }
 
 /// The address that a request is about: a wildcard means where the packet comes from.
@@ -300,7 +292,7 @@ impl Processing {
 }
 
 /// How many bytes at the front of encoded responses are whole ones that fit this room.
-fn fitting(list: &[u8], room: usize) -> usize {
+pub(in crate::association) fn fitting(list: &[u8], room: usize) -> usize {
     let mut end = 0;
     for raw in tresse_wire::Parameters::new(list).iter().map_while(Result::ok) {
         let next = end + tresse_wire::padded(raw.bytes.len());

@@ -2,42 +2,50 @@
 
 use std::net::IpAddr;
 
+use super::{AddressChanges, Addresses, Common};
 use crate::asconf::Request;
-use crate::association::{Association, State};
 use crate::event::AddressChange;
-use crate::time::Time;
+use crate::state::State;
 
-impl Association {
+impl AddressChanges {
     //= RFC 6951 3.2-2 5.7-2
     /// Asks the peer to add what is new and to delete what is gone, if the association follows its host.
     ///
     /// What the peer would not see, since a NAT is between, is added only if nothing that it knows is left: it is one address to
     /// the peer, and all others are deleted with a wildcard.
-    pub(in crate::association) fn follow_host(&mut self, now: Time) {
-        if let Some(changes) = &mut self.addresses.changes {
+    pub(in crate::association) fn follow_host(
+        &mut self,
+        cx: &mut Common<'_>,
+        addresses: &mut Addresses,
+    ) {
+        if let Some(changes) = &mut self.agreed {
             changes.requests.forget_refusals();
         }
-        self.tell_of_host(now, true);
+        self.tell_of_host(cx, addresses, true);
     }
 
     /// The peer has granted an address: those that waited for one are deleted. Or it has refused something, and what stood
     /// behind that has failed (RFC 5061 §5.3 F11): that is asked for again, without what was refused.
-    pub(super) fn follow_answers(&mut self, now: Time, has_more: bool, has_failed: bool) {
+    pub(super) fn follow_answers(
+        &mut self,
+        cx: &mut Common<'_>,
+        addresses: &mut Addresses,
+        has_more: bool,
+        has_failed: bool,
+    ) {
         if has_more || has_failed {
-            self.tell_of_host(now, has_failed);
+            self.tell_of_host(cx, addresses, has_failed);
         }
     }
 
-    fn tell_of_host(&mut self, now: Time, adds: bool) {
-        if !self.config.follow_host_addresses
-            || self.state() != State::Established
-            || !self.has_changes()
+    fn tell_of_host(&mut self, cx: &mut Common<'_>, addresses: &mut Addresses, adds: bool) {
+        if !cx.config.follow_host_addresses || cx.state != State::Established || !self.are_agreed()
         {
             return;
         }
-        let stays = self.staying();
-        let remotes: Vec<IpAddr> = self.paths.iter().map(|p| p.address.remote()).collect();
-        let sources = &self.addresses.sources;
+        let sources = addresses.sources();
+        let stays = self.staying(sources);
+        let remotes: Vec<IpAddr> = cx.paths.iter().map(|p| p.address.remote()).collect();
         let gone: Vec<IpAddr> = stays.iter().copied().filter(|l| sources.has_lost(*l)).collect();
         let left = stays.len() - gone.len();
         let mut requests: Vec<Request> = Vec::new();
@@ -63,7 +71,7 @@ impl Association {
                 }
             }
         }
-        let Some(changes) = &mut self.addresses.changes else { return };
+        let Some(changes) = &mut self.agreed else { return };
         let known = |r: &Request| {
             !changes.requests.are_unknown(r.change) && !changes.requests.was_refused(r)
         };
@@ -71,6 +79,6 @@ impl Association {
         for one in requests {
             let _waits = changes.requests.push(one);
         }
-        self.pursue_changes(now);
+        self.pursue(cx, addresses);
     }
 }

@@ -1,82 +1,90 @@
 //! Addresses that come and go while the association goes on (RFC 5061): what the peer asks for (`asked.rs`), what this end
-//! asks for (`asking.rs`), and what becomes of a path whose address is no more (`removal.rs`).
+//! asks for (`asking.rs`, `host.rs`) and is answered (`answered.rs`), and what becomes of a path whose address is no more
+//! (`removal.rs`).
+//!
+//! What is left to do comes back: an answer that leaves ([`Performed`]), paths that are gone ([`Gone`]), a timer that has
+//! expired, or the end of the association.
 
+mod answered;
 mod asked;
 mod asking;
 mod host;
 mod removal;
 
-pub(crate) use asking::lookup_addresses;
-
 use std::net::IpAddr;
 
-use super::{Association, State};
+use tresse_wire::{Chunk, ChunkType, Packet, Tsn};
+
+use super::addresses::Addresses;
+use super::authentication::Authenticator;
+use super::common::{Common, Halves};
+use super::errors::End;
+use super::outbox::Control;
 use crate::asconf::{Changes, Request};
 use crate::event::{AddressOutcome, Event};
-use crate::handshake::PeerParameters;
+use crate::journal::Journal;
+use crate::path::source::Sources;
+use crate::state::State;
 use crate::time::Time;
+pub(super) use asked::{Performed, fitting};
 
-impl Association {
-    /// The peer is known: from now on addresses may change, if both ends do that.
-    pub(super) fn agree_on_changes(&mut self, peer: &PeerParameters) {
-        self.end_changes();
-        let agreed = self.sender.extensions().chosen.address_reconfiguration && self.is_guarded();
-        let new = || Box::new(Changes::new(self.origin.initial_tsn, peer.initial_tsn));
-        self.addresses.changes = agreed.then(new);
+/// Changes of addresses, if the ends have agreed on them.
+#[derive(Debug, Default)]
+pub(super) struct AddressChanges {
+    agreed: Option<Box<Changes>>,
+    /// The address that the peer prefers, as long as it is not confirmed.
+    preferred: Option<IpAddr>,
+}
+
+/// What a change of the peer's addresses has to do with.
+pub(super) struct Affected<'a> {
+    pub(super) halves: Halves<'a>,
+    pub(super) addresses: &'a Addresses,
+    pub(super) authenticator: &'a Authenticator,
+}
+
+impl AddressChanges {
+    /// The peer is known: from now on addresses may change. Sequence numbers begin with the initial TSNs of both ends.
+    pub(super) fn agree(&mut self, initial_tsn: Tsn, peer_initial_tsn: Tsn) {
+        self.agreed = Some(Box::new(Changes::new(initial_tsn, peer_initial_tsn)));
     }
 
     /// Addresses may change.
     #[inline]
-    pub(super) fn has_changes(&self) -> bool {
-        self.addresses.changes.is_some()
-    }
-
-    //= RFC 5061 5.1.1-5
-    /// ASCONF chunks are sent and answered in these states.
-    pub(super) fn may_change_addresses(&self) -> bool {
-        self.has_changes()
-            && matches!(
-                self.state(),
-                State::Established
-                    | State::ShutdownPending
-                    | State::ShutdownReceived
-                    | State::ShutdownSent
-            )
-    }
-
-    //= RFC 5061 5.2-1 5.3.2-2
-    /// Whether a packet with an ASCONF chunk, which comes from an address that is none of the peer's, may be for this
-    /// association: its Address Parameter is one of them, or says nothing. Its tag was right.
-    pub(crate) fn is_named_by(&self, lookup: IpAddr) -> bool {
-        self.may_change_addresses()
-            && (lookup.is_unspecified() || self.paths.find(lookup).is_some())
-    }
-
-    //= RFC 5061 5.3-5 5.3-24
-    /// Some address of the peer is confirmed, so that it can be sent more than what verifies one. Without changes of addresses
-    /// there always is.
-    #[inline]
-    pub(super) fn has_confirmed_path(&self) -> bool {
-        !self.has_changes() || self.paths.iter().any(|path| path.is_confirmed())
+    pub(super) fn are_agreed(&self) -> bool {
+        self.agreed.is_some()
     }
 
     /// When the T-4 RTO timer expires.
-    pub(super) fn changes_deadline(&self) -> Option<Time> {
-        let deadline = self.addresses.changes.as_ref()?.requests.deadline();
-        deadline.filter(|_| self.may_change_addresses())
+    pub(super) fn deadline(&self, state: State) -> Option<Time> {
+        let deadline = self.agreed.as_ref()?.requests.deadline();
+        deadline.filter(|_| state.may_change_addresses())
     }
 
     /// The association ends or begins again: nothing will be answered any more.
-    pub(super) fn end_changes(&mut self) {
-        let Some(mut changes) = self.addresses.changes.take() else { return };
+    pub(super) fn end(&mut self, journal: &mut Journal, sources: &mut Sources) {
+        let Some(mut changes) = self.agreed.take() else { return };
         for request in changes.requests.give_up(false) {
-            self.tell_of_change(request, AddressOutcome::Failed);
+            tell_of_change(journal, request, AddressOutcome::Failed);
         }
-        self.addresses.sources.stay();
+        sources.stay();
     }
 
-    fn tell_of_change(&mut self, request: Request, outcome: AddressOutcome) {
-        let Request { change, address, .. } = request;
-        self.journal.event(Event::AddressChanged { change, address, outcome });
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        self.agreed.as_ref().map_or(0, |changes| changes.memory())
     }
+}
+
+fn tell_of_change(journal: &mut Journal, request: Request, outcome: AddressOutcome) {
+    let Request { change, address, .. } = request;
+    journal.event(Event::AddressChanged { change, address, outcome });
+}
+
+/// The addresses that ASCONF chunks of a packet name, one after the other (RFC 5061 §5.2 D2, D2-ext).
+pub(crate) fn lookup_addresses(packet: &Packet<'_>) -> impl Iterator<Item = IpAddr> {
+    packet.chunks().map_while(Result::ok).filter_map(|raw| {
+        let asconf = (raw.chunk_type == ChunkType::ASCONF).then(|| Chunk::parse(raw).ok())??;
+        if let Chunk::Asconf(asconf) = asconf { Some(asconf.address) } else { None }
+    })
 }

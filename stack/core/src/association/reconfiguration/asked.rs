@@ -3,20 +3,20 @@
 use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::{
-    AddStreams, CauseWriter, ChunkType, IncomingSsnReset, OutgoingSsnReset, Parameter,
-    ParameterWriter, ReConfig, ReconfigurationResponse, ReconfigurationResult, RequestNumber,
-    padded,
+    AddStreams, CauseWriter, IncomingSsnReset, OutgoingSsnReset, Parameter, ParameterWriter,
+    ReConfig, ReconfigurationResponse, ReconfigurationResult, RequestNumber, padded,
 };
 
-use super::Association;
+use super::asking::room_for_parameters;
+use super::association_reset::association_response;
 use super::requests::{Ask, Part};
 use super::responses::{Answer, Deferred, Seen, response};
-use crate::association::Control;
-use crate::association::input::Incoming;
-use crate::event::{Event, ReconfigurationOutcome};
-use crate::streams::chunk::InboundError;
+use super::{Answers, Common, Control, End, Halves, Reconfiguration, after_held};
+use crate::event::ReconfigurationOutcome;
+use crate::path::PathId;
+use crate::receive::Receiver;
+use crate::send::Sender;
 use crate::streams::stream_set::StreamSet;
-use crate::time::Time;
 
 /// Bytes of unknown parameters that are reported.
 const MAX_REPORT: usize = 256;
@@ -26,86 +26,98 @@ const RESET_LEN: usize = 16 + 12;
 /// The requests of a chunk, and what answers them; `None` for what was in progress when they were looked at.
 type Replies = SmallVec<[(RequestNumber, Option<ReconfigurationResponse>); 2]>;
 
-impl Association {
-    /// A RE-CONFIG chunk. Returns `false` to discard the rest of the packet.
-    pub(in crate::association) fn on_re_config(
+impl Reconfiguration {
+    /// Something was acknowledged, or arrived, or was given up: what waited for that goes on.
+    pub(in crate::association) fn go_on(
         &mut self,
-        now: Time,
-        incoming: &mut Incoming<'_>,
-        chunk: &ReConfig<'_>,
-    ) -> bool {
-        if self.reconfiguration.is_none() {
-            // Not agreed on: as if we did not know the type.
-            return self.on_unknown_chunk(ChunkType::RE_CONFIG, &[], incoming);
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+    ) -> Result<(), End> {
+        if !self.is_busy() {
+            return Ok(());
         }
-        if !self.may_reconfigure() {
-            return true;
+        if let Some(request) = self.perform_deferred(cx, halves)? {
+            self.send_response(cx, request);
+        }
+        if let Some(request) = self.perform_association_reset(cx, halves) {
+            self.send_response(cx, request);
+        }
+        if let Some(parameters) = self.pursue(cx, halves) {
+            let path = cx.paths.data_path();
+            self.send_request(cx, halves.receiver, path, parameters);
+        }
+        Ok(())
+    }
+
+    /// A RE-CONFIG chunk, which is answered on `path`.
+    pub(in crate::association) fn on_chunk(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+        path: PathId,
+        chunk: &ReConfig<'_>,
+    ) -> Result<Answers, End> {
+        if !cx.state.may_reconfigure() {
+            return Ok(Answers::default());
         }
         let (parameters, unknown) = known_of(chunk);
         //= RFC 6525 3.1-1
         // RFC 6525 §3.1: "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR
         // chunk with a Protocol Violation cause".
         if !may_stand_together(&parameters) {
-            self.journal.stats.malformed_chunks += 1;
+            cx.journal.stats.malformed_chunks += 1;
             let causes = CauseWriter::new().protocol_violation(b"RE-CONFIG parameters").finish();
-            self.reply(incoming, incoming.path, Control::Error(causes));
-            return true;
+            return Ok(Answers { causes: Some(causes), parameters: None });
         }
         let mut replies = Replies::new();
         //= RFC 6525 5.2.1-1
         for parameter in &parameters {
-            replies.extend(self.on_parameter(now, parameter));
-            if self.is_closed() {
-                return false;
-            }
+            replies.extend(self.on_parameter(cx, halves, parameter)?);
         }
         //= RFC 6525 5.2.1-3
         // RFC 6525 §5.2.1: "a selective acknowledgment (SACK) chunk SHOULD be sent back".
         if !replies.is_empty() {
-            self.receiver.request_sack();
+            halves.receiver.request_sack();
         }
-        self.perform_deferred_quietly();
-        self.perform_association_reset_quietly();
-        if self.is_closed() {
-            return false;
-        }
-        let request = self.pursue(now);
-        self.send_replies(now, incoming, &replies, request);
+        self.perform_deferred(cx, halves)?;
+        self.perform_association_reset(cx, halves);
+        let request = self.pursue(cx, halves);
+        let parameters = self.answer(cx, halves, path, &replies, request);
         //= RFC 9260 3.2.2-2
-        if !unknown.is_empty() {
-            let causes = CauseWriter::new().unrecognized_parameters(&unknown).finish();
-            self.reply(incoming, incoming.path, Control::Error(causes));
-        }
-        true
+        let reports = !unknown.is_empty();
+        let report = || CauseWriter::new().unrecognized_parameters(&unknown).finish();
+        Ok(Answers { parameters, causes: reports.then(report) })
     }
 
     //= RFC 6525 5.1.1-7 5.2.1-2 5.2.2-10 5.2.3-2 5.2.4-7
     /// RFC 6525 §5.2.1: "If multiple parameters have to be returned, they MUST be put into one RE_CONFIG chunk", as far as
     /// they may stand together.
-    fn send_replies(
+    ///
+    /// The parameters of that chunk come back; `request` is what we ask ourselves, which may leave with it.
+    fn answer(
         &mut self,
-        now: Time,
-        incoming: &mut Incoming<'_>,
+        cx: &mut Common<'_>,
+        halves: &Halves<'_>,
+        path: PathId,
         replies: &Replies,
         request: Option<Bytes>,
-    ) {
-        let Some(r) = &self.reconfiguration else { return };
+    ) -> Option<Bytes> {
         let mut responses: SmallVec<[ReconfigurationResponse; 2]> = SmallVec::new();
         let mut repeats = false;
         for (number, reply) in replies {
-            match (reply, r.responses.look_again(*number)) {
+            match (reply, self.responses.look_again(*number)) {
                 (Some(done), _) => responses.push(*done),
                 (None, Some(Answer::Done(done))) => responses.push(done),
                 // Our request is the answer, and leaves again if the peer has not answered it.
-                (None, Some(Answer::Request)) if r.requests.answers() == Some(*number) => {
+                (None, Some(Answer::Request)) if self.requests.answers() == Some(*number) => {
                     repeats |= request.is_none();
                 }
                 (None, Some(Answer::Request)) => {
                     responses.push(response(*number, ReconfigurationResult::PERFORMED));
                 }
-                (None, _) if r.responses.is_association(*number) => {
+                (None, _) if self.responses.is_association(*number) => {
                     let result = ReconfigurationResult::IN_PROGRESS;
-                    responses.push(self.association_response(*number, result));
+                    responses.push(association_response(halves, *number, result));
                 }
                 (None, _) => responses.push(response(*number, ReconfigurationResult::IN_PROGRESS)),
             }
@@ -115,64 +127,61 @@ impl Association {
             writer.reconfiguration_response(response);
         }
         let mut parameters = writer.finish();
-        let path = incoming.path;
-        let together = responses.len() == 1 && r.requests.may_follow_response();
+        let together = responses.len() == 1 && self.requests.may_follow_response();
         match request {
             Some(request) if together => {
                 parameters.extend_from_slice(&request);
-                self.start_reconfiguration_timer(now, path);
+                self.start_timer(cx, halves.receiver, path);
             }
-            Some(request) => self.send_request(now, path, request),
-            None if repeats => self.repeat_request(path),
+            Some(request) => self.send_request(cx, halves.receiver, path, request),
+            None if repeats => self.repeat_request(cx, path),
             None => {}
         }
-        if !parameters.is_empty() {
-            // From where the request arrived, as every answer: the source of the path may be one that leads nowhere, and
-            // nothing else that is sent would tell.
-            let source = self.answer_source(incoming);
-            self.reply(incoming, path, Control::ReConfig(parameters.into(), source));
-        }
+        (!parameters.is_empty()).then(|| parameters.into())
     }
 
     /// One parameter; a request comes back with its answer.
     fn on_parameter(
         &mut self,
-        now: Time,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
         parameter: &Parameter<'_>,
-    ) -> Option<(RequestNumber, Option<ReconfigurationResponse>)> {
+    ) -> Result<Option<(RequestNumber, Option<ReconfigurationResponse>)>, End> {
         let request = match parameter {
             Parameter::OutgoingSsnReset(reset) => reset.request,
             Parameter::IncomingSsnReset(reset) => reset.request,
             Parameter::SsnTsnReset(request) => *request,
             Parameter::AddOutgoingStreams(add) | Parameter::AddIncomingStreams(add) => add.request,
             Parameter::ReconfigurationResponse(response) => {
-                self.on_response(now, response);
-                return None;
+                if self.on_response(cx, halves, response)? {
+                    cx.opportunity();
+                    self.go_on(cx, halves)?;
+                }
+                return Ok(None);
             }
-            _ => return None,
+            _ => return Ok(None),
         };
-        let stats = &mut self.journal.stats;
-        let answer = match self.reconfiguration.as_mut()?.responses.look(request) {
+        let answer = match self.responses.look(request) {
             Seen::New => {
-                stats.reconfigurations_received += 1;
-                let answer = self.process(parameter);
+                cx.journal.stats.reconfigurations_received += 1;
+                let answer = self.process(cx, halves, parameter);
                 if let Answer::Done(done) = &answer
                     && !is_success(done.result)
                 {
-                    self.journal.stats.reconfigurations_refused += 1;
+                    cx.journal.stats.reconfigurations_refused += 1;
                 }
-                self.reconfiguration.as_mut()?.responses.note(request, answer);
+                self.responses.note(request, answer);
                 answer
             }
             Seen::Again(answer) => {
-                stats.reconfigurations_seen_again += 1;
+                cx.journal.stats.reconfigurations_seen_again += 1;
                 answer
             }
             Seen::Wrong => {
-                stats.reconfigurations_refused += 1;
+                cx.journal.stats.reconfigurations_refused += 1;
                 let result = ReconfigurationResult::BAD_SEQUENCE_NUMBER;
                 Answer::Done(match parameter {
-                    Parameter::SsnTsnReset(_) => self.association_response(request, result),
+                    Parameter::SsnTsnReset(_) => association_response(halves, request, result),
                     _ => response(request, result),
                 })
             }
@@ -181,148 +190,156 @@ impl Association {
             Answer::Done(done) => Some(done),
             Answer::InProgress | Answer::Request => None,
         };
-        Some((request, done))
+        Ok(Some((request, done)))
     }
 
     //= RFC 6525 5.2.1-5
     /// A request that was not seen before.
-    fn process(&mut self, parameter: &Parameter<'_>) -> Answer {
-        let done = |request, result| Answer::Done(response(request, result));
+    fn process(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+        parameter: &Parameter<'_>,
+    ) -> Answer {
         match parameter {
-            Parameter::OutgoingSsnReset(reset) => self.on_outgoing_reset(reset),
-            Parameter::IncomingSsnReset(reset) => self.on_incoming_reset(reset),
-            Parameter::SsnTsnReset(request) => self.on_association_reset(*request),
-            Parameter::AddOutgoingStreams(add) => done(add.request, self.on_add_outgoing(*add)),
-            Parameter::AddIncomingStreams(add) => self.on_add_incoming(*add),
+            Parameter::OutgoingSsnReset(reset) => self.on_outgoing_reset(cx, halves, reset),
+            Parameter::IncomingSsnReset(reset) => self.on_incoming_reset(cx, halves.sender, reset),
+            Parameter::SsnTsnReset(request) => self.on_association_reset(cx, halves, *request),
+            Parameter::AddOutgoingStreams(add) => {
+                Answer::Done(response(add.request, self.on_add_outgoing(cx, halves, *add)))
+            }
+            Parameter::AddIncomingStreams(add) => self.on_add_incoming(cx, halves.sender, *add),
             _ => Answer::InProgress,
         }
     }
 
     /// The peer resets outgoing streams of its own.
-    fn on_outgoing_reset(&mut self, reset: &OutgoingSsnReset<'_>) -> Answer {
+    fn on_outgoing_reset(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+        reset: &OutgoingSsnReset<'_>,
+    ) -> Answer {
         // RFC 6525 §5.2.2 E1: it may answer a request of ours, which is over then, whatever becomes of this one.
-        let answers = self.take_answered(|open, part| {
+        let answers = self.take_answered(cx, halves.sender, |open, part| {
             open == reset.response && matches!(part, Part::Incoming(_))
         });
         let streams = StreamSet::of(reset.streams.iter());
-        if let Some(result) = self.refuses_reset(answers.as_ref(), &streams) {
+        if let Some(result) = self.refuses_reset(cx, halves.receiver, answers.as_ref(), &streams) {
             if let Some(part) = answers {
-                self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+                cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
             }
             return Answer::Done(response(reset.request, result));
         }
-        if let Some(r) = &mut self.reconfiguration {
-            let OutgoingSsnReset { request, last_tsn, .. } = *reset;
-            r.responses.defer(Deferred { request, streams, last_tsn, answers, keeps: false });
-        }
+        let OutgoingSsnReset { request, last_tsn, .. } = *reset;
+        self.responses.defer(Deferred { request, streams, last_tsn, answers, keeps: false });
         Answer::InProgress
     }
 
     /// Why incoming streams are not to begin again, if so; `answers` is the request of ours that it answers.
     fn refuses_reset(
         &self,
+        cx: &Common<'_>,
+        receiver: &Receiver,
         answers: Option<&Part>,
         streams: &StreamSet,
     ) -> Option<ReconfigurationResult> {
-        let inbound = self.receiver.streams();
+        let inbound = receiver.streams();
         // RFC 6525 §5.1.2 A4: "the stream numbers MUST be copied from the Incoming SSN Reset Request Parameter". Others were
         // not asked for.
         let wanted =
             matches!(answers, Some(Part::Incoming(asked)) if asked.equals(streams, inbound));
-        if !wanted && !self.config.reconfiguration.reset_streams {
+        if !wanted && !cx.config.reconfiguration.reset_streams {
             return Some(ReconfigurationResult::DENIED);
         }
         if streams.beyond(inbound).is_some() {
             return Some(ReconfigurationResult::WRONG_SSN);
         }
-        let is_deferred = self.reconfiguration.as_ref().is_some_and(|r| r.responses.is_deferred());
-        is_deferred.then_some(ReconfigurationResult::ALREADY_IN_PROGRESS)
+        self.responses.is_deferred().then_some(ReconfigurationResult::ALREADY_IN_PROGRESS)
     }
 
     //= RFC 6525 5.2.2-3 5.2.2-5 5.2.2-9
-    /// Resets incoming streams as soon as all has arrived that the peer had sent before, and tells it.
-    pub(super) fn perform_deferred(&mut self) {
-        if let Some(request) = self.perform_deferred_quietly() {
-            self.send_response(request);
-        }
-    }
-
-    fn perform_deferred_quietly(&mut self) -> Option<RequestNumber> {
-        let full = self.tells_too_much();
-        let r = self.reconfiguration.as_mut()?;
+    /// Resets incoming streams as soon as all has arrived that the peer had sent before. The request comes back that is
+    /// answered by that.
+    fn perform_deferred(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+    ) -> Result<Option<RequestNumber>, End> {
+        let full = self.tells_too_much(cx);
         // What arrives is kept already while all streams may begin again.
-        let asked = r.requests.has_asked_for_reset();
-        let deferred = r.responses.deferred().filter(|_| !asked)?;
-        if !self.receiver.has_all(deferred.last_tsn) || full {
+        let asked = self.requests.has_asked_for_reset();
+        let Some(deferred) = self.responses.deferred().filter(|_| !asked) else { return Ok(None) };
+        let receiver = &mut *halves.receiver;
+        if !receiver.has_all(deferred.last_tsn) || full {
             // RFC 6525 §5.2.2 E2: "the endpoint MUST enter 'deferred reset processing'".
             if !std::mem::replace(&mut deferred.keeps, true) {
-                self.receiver.keep_behind(deferred.streams.clone(), deferred.last_tsn);
+                receiver.keep_behind(deferred.streams.clone(), deferred.last_tsn);
             }
-            return None;
+            return Ok(None);
         }
-        let Deferred { request, streams, .. } = r.responses.take_deferred()?;
+        let Some(deferred) = self.responses.take_deferred() else { return Ok(None) };
+        let Deferred { request, streams, .. } = deferred;
         let result = ReconfigurationResult::PERFORMED;
-        r.responses.note(request, Answer::Done(response(request, result)));
-        let was_idle = self.receiver.ready() == 0;
+        self.responses.note(request, Answer::Done(response(request, result)));
+        let was_idle = receiver.ready() == 0;
         // What comes before the event is what was sent before.
-        self.receiver.flush(&streams);
-        self.tell_of_incoming(&streams);
-        let result = self.receiver.begin_again(&streams);
-        let readable = was_idle && self.receiver.ready() > 0;
-        self.after_held(readable, result);
-        Some(request)
-    }
-
-    /// Messages that were kept are there.
-    pub(super) fn after_held(&mut self, readable: bool, result: Result<(), InboundError>) {
-        if readable {
-            self.journal.event(Event::Readable);
-        }
-        self.after_data(result);
+        receiver.flush(&streams);
+        self.tell_of_incoming(cx, halves, &streams);
+        let result = halves.receiver.begin_again(&streams);
+        let readable = was_idle && halves.receiver.ready() > 0;
+        after_held(cx, readable, result)?;
+        Ok(Some(request))
     }
 
     /// The answer to something that was in progress leaves by itself; if it is lost, the peer asks again.
-    pub(super) fn send_response(&mut self, request: RequestNumber) {
-        let Some(r) = &mut self.reconfiguration else { return };
-        let Some(Answer::Done(done)) = r.responses.look_again(request) else { return };
+    fn send_response(&self, cx: &mut Common<'_>, request: RequestNumber) {
+        let Some(Answer::Done(done)) = self.responses.look_again(request) else { return };
         let parameters = ParameterWriter::new().reconfiguration_response(&done).finish();
-        let path = self.paths.data_path();
-        self.push_control(path, Control::ReConfig(parameters.into(), None));
+        let path = cx.paths.data_path();
+        cx.push(path, Control::ReConfig(parameters.into(), None));
     }
 
     //= RFC 6525 5.2.3-1 5.2.3-3 5.2.3-4 5.2.3-5
     /// The peer asks us to reset outgoing streams.
-    fn on_incoming_reset(&mut self, reset: &IncomingSsnReset<'_>) -> Answer {
+    fn on_incoming_reset(
+        &mut self,
+        cx: &Common<'_>,
+        sender: &Sender,
+        reset: &IncomingSsnReset<'_>,
+    ) -> Answer {
         let done = |result| Answer::Done(response(reset.request, result));
-        if !self.config.reconfiguration.reset_streams {
+        if !cx.config.reconfiguration.reset_streams {
             return done(ReconfigurationResult::DENIED);
         }
         let streams = StreamSet::of(reset.streams.iter());
-        if streams.beyond(self.sender.streams()).is_some() {
+        if streams.beyond(sender.streams()).is_some() {
             return done(ReconfigurationResult::WRONG_SSN);
         }
-        let room = self.room_for_parameters();
-        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
         // RFC 6525 §5.2.3: if what we have just asked for "completely overlaps the received Incoming SSN Reset Request
         // Parameter, respond to the peer with an acknowledgment indicating that there was 'Nothing to do'". The same if
         // the streams stand at their beginning.
-        let overlaps = r.requests.resetting().is_some_and(|resetting| resetting.covers(&streams));
-        if overlaps || self.sender.is_fresh(&streams) {
+        let overlaps =
+            self.requests.resetting().is_some_and(|resetting| resetting.covers(&streams));
+        if overlaps || sender.is_fresh(&streams) {
             return done(ReconfigurationResult::NOTHING_TO_DO);
         }
-        if RESET_LEN + size_of_val(streams.listed()) > room {
+        if RESET_LEN + size_of_val(streams.listed()) > room_for_parameters(cx) {
             return done(ReconfigurationResult::DENIED);
         }
-        self.ask_in_answer(reset.request, Ask::Reset { outgoing: Some(streams), incoming: None })
+        self.ask_in_answer(
+            cx,
+            reset.request,
+            Ask::Reset { outgoing: Some(streams), incoming: None },
+        )
     }
 
     /// A request of ours will be the answer. Two ends that both wait for a request of the other, and may not send one before
     /// their own is answered, would wait for ever: the one with the lower tag refuses.
-    fn ask_in_answer(&mut self, request: RequestNumber, ask: Ask) -> Answer {
-        let refuses = self.identity.local_tag.0 < self.identity.peer_tag.0;
-        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
-        let waits = r.requests.needs_request() && refuses;
-        if !waits && r.responses.ask(request, ask) {
+    fn ask_in_answer(&mut self, cx: &Common<'_>, request: RequestNumber, ask: Ask) -> Answer {
+        let refuses = cx.identity.local_tag.0 < cx.identity.peer_tag.0;
+        let waits = self.requests.needs_request() && refuses;
+        if !waits && self.responses.ask(request, ask) {
             Answer::InProgress
         } else {
             Answer::Done(response(request, ReconfigurationResult::ALREADY_IN_PROGRESS))
@@ -331,46 +348,52 @@ impl Association {
 
     //= RFC 6525 5.2.5-1 5.2.5-2 5.2.5-3
     /// The peer adds outgoing streams of its own.
-    fn on_add_outgoing(&mut self, add: AddStreams) -> ReconfigurationResult {
+    fn on_add_outgoing(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+        add: AddStreams,
+    ) -> ReconfigurationResult {
         // RFC 6525 §5.2.6: "a corresponding Add Outgoing Streams Request Parameter" answers a request of ours, but has no
         // number to tell: one for as many streams is it, and no other one was asked for.
-        let answers =
-            self.take_answered(|_, part| matches!(part, Part::AddIncoming(n) if *n == add.streams));
-        if add.streams == 0 && self.config.reconfiguration.add_streams {
+        let answers = self.take_answered(
+            cx,
+            halves.sender,
+            |_, part| matches!(part, Part::AddIncoming(n) if *n == add.streams),
+        );
+        if add.streams == 0 && cx.config.reconfiguration.add_streams {
             return ReconfigurationResult::NOTHING_TO_DO;
         }
         // The application waits for the one event of its request.
-        let may_tell = answers.is_some() || !self.journal.is_full();
-        let allowed = answers.is_some() || self.config.reconfiguration.add_streams;
-        let most = self.config.inbound_streams;
-        let streams = self.receiver.streams().checked_add(add.streams);
+        let may_tell = answers.is_some() || !cx.journal.is_full();
+        let allowed = answers.is_some() || cx.config.reconfiguration.add_streams;
+        let most = cx.config.inbound_streams;
+        let streams = halves.receiver.streams().checked_add(add.streams);
         if !allowed || !may_tell || streams.is_none_or(|n| n > most) {
             if let Some(part) = answers {
-                self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+                cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
             }
             return ReconfigurationResult::DENIED;
         }
-        self.receiver.add_streams(add.streams);
-        let event = self.streams_event(ReconfigurationOutcome::Performed);
-        self.journal.event(event);
+        halves.receiver.add_streams(add.streams);
+        cx.journal.event(halves.streams_event(ReconfigurationOutcome::Performed));
         ReconfigurationResult::PERFORMED
     }
 
     //= RFC 6525 5.2.6-1 5.2.6-2
     /// The peer asks us to add outgoing streams.
-    fn on_add_incoming(&mut self, add: AddStreams) -> Answer {
+    fn on_add_incoming(&mut self, cx: &Common<'_>, sender: &Sender, add: AddStreams) -> Answer {
         let done = |result| Answer::Done(response(add.request, result));
-        let most = self.config.reconfiguration.most_outbound_streams;
-        let streams = self.sender.streams().checked_add(add.streams);
-        let accepted =
-            self.config.reconfiguration.add_streams && streams.is_some_and(|n| n <= most);
+        let most = cx.config.reconfiguration.most_outbound_streams;
+        let streams = sender.streams().checked_add(add.streams);
+        let accepted = cx.config.reconfiguration.add_streams && streams.is_some_and(|n| n <= most);
         if !accepted {
             return done(ReconfigurationResult::DENIED);
         }
         if add.streams == 0 {
             return done(ReconfigurationResult::NOTHING_TO_DO);
         }
-        self.ask_in_answer(add.request, Ask::Add { outgoing: add.streams, incoming: 0 })
+        self.ask_in_answer(cx, add.request, Ask::Add { outgoing: add.streams, incoming: 0 })
     }
 }
 

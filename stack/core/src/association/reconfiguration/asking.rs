@@ -8,23 +8,25 @@ use tresse_wire::{
 };
 
 use super::requests::{Ask, Part};
-use super::{Association, reset_event};
-use crate::association::errors::Errors;
-use crate::association::{Control, State};
+use super::responses::Answer;
+use super::{Common, Control, End, Expired, Halves, Reconfiguration, after_held, reset_event};
 use crate::error::ReconfigurationError;
 use crate::event::{ReconfigurationOutcome, ResetDirection};
-use crate::path::PathId;
+use crate::path::{PathId, Paths};
+use crate::receive::Receiver;
+use crate::send::Sender;
+use crate::state::State;
 use crate::streams::stream_set::StreamSet;
-use crate::time::Time;
 
 /// Bytes of both requests of a chunk, but for what they list (RFC 6525 §4.1, §4.2).
 const RESETS_LEN: usize = CHUNK_HEADER_LEN + 16 + 8 + 4;
 
-impl Association {
+impl Reconfiguration {
     /// Asks that streams begin again.
-    pub(crate) fn reset_streams(
+    pub(in crate::association) fn reset_streams(
         &mut self,
-        now: Time,
+        cx: &Common<'_>,
+        halves: &mut Halves<'_>,
         direction: ResetDirection,
         streams: &[StreamId],
     ) -> Result<(), ReconfigurationError> {
@@ -35,49 +37,49 @@ impl Association {
             ResetDirection::Incoming => (false, true),
             ResetDirection::Both => (true, true),
         };
-        let (ours, theirs) = (self.sender.streams(), self.receiver.streams());
+        let (ours, theirs) = (halves.sender.streams(), halves.receiver.streams());
         for (wanted, streams) in [(outgoing, ours), (incoming, theirs)] {
             if let Some(stream) = set.beyond(streams).filter(|_| wanted) {
                 return Err(ReconfigurationError::NoStream { stream: stream.0, streams });
             }
         }
-        let limit = self.listable();
+        let limit = listable(cx.paths);
         if set.listed().len() > limit {
             return Err(ReconfigurationError::TooManyStreams { limit });
         }
         let incoming = incoming.then(|| set.clone());
-        self.ask(now, Ask::Reset { outgoing: outgoing.then_some(set), incoming });
+        let ask = Ask::Reset { outgoing: outgoing.then_some(set), incoming };
+        self.begin(halves.sender, ask, None);
         Ok(())
     }
 
-    /// Streams that a chunk with both requests has room for.
-    pub(super) fn listable(&self) -> usize {
-        (self.paths.amdcs() - RESETS_LEN) / 2 / size_of::<u16>()
-    }
-
     /// Asks that all streams and the TSNs begin again.
-    pub(crate) fn reset_association(&mut self, now: Time) -> Result<(), ReconfigurationError> {
+    pub(in crate::association) fn reset_association(
+        &mut self,
+        cx: &Common<'_>,
+        halves: &mut Halves<'_>,
+    ) -> Result<(), ReconfigurationError> {
         self.may_ask()?;
-        let r = self.reconfiguration.as_ref();
-        if !r.is_some_and(|r| r.requests.may_reset_association(now)) {
+        if !self.requests.may_reset_association(cx.now) {
             return Err(ReconfigurationError::TooSoon);
         }
-        self.ask(now, Ask::ResetAssociation);
+        self.begin(halves.sender, Ask::ResetAssociation, None);
         Ok(())
     }
 
     /// Asks for more streams.
-    pub(crate) fn add_streams(
+    pub(in crate::association) fn add_streams(
         &mut self,
-        now: Time,
+        cx: &Common<'_>,
+        halves: &mut Halves<'_>,
         outgoing: u16,
         incoming: u16,
     ) -> Result<(), ReconfigurationError> {
         self.may_ask()?;
-        let inbound = self.receiver.streams();
+        let inbound = halves.receiver.streams();
         // The request of the peer that adds incoming streams would be denied beyond our own limit.
-        let (most, room) = (u16::MAX, self.config.inbound_streams.saturating_sub(inbound));
-        for (more, limit) in [(outgoing, most - self.sender.streams()), (incoming, room)] {
+        let (most, room) = (u16::MAX, cx.config.inbound_streams.saturating_sub(inbound));
+        for (more, limit) in [(outgoing, most - halves.sender.streams()), (incoming, room)] {
             if more > limit {
                 return Err(ReconfigurationError::TooManyStreams { limit: usize::from(limit) });
             }
@@ -85,81 +87,56 @@ impl Association {
         if (outgoing, incoming) == (0, 0) {
             return Err(ReconfigurationError::Nothing);
         }
-        self.ask(now, Ask::Add { outgoing, incoming });
+        self.begin(halves.sender, Ask::Add { outgoing, incoming }, None);
         Ok(())
     }
 
     //= RFC 6525 5.1.1-2 5.1.1-3 5.1.1-4 5.1.1-5
     /// Whether the application may ask for a change now.
     fn may_ask(&self) -> Result<(), ReconfigurationError> {
-        match self.state() {
-            State::Established => {}
-            State::CookieWait | State::CookieEchoed => {
-                return Err(ReconfigurationError::NotEstablished);
-            }
-            _ => return Err(ReconfigurationError::ShuttingDown),
-        }
-        let r = self.reconfiguration.as_ref().ok_or(ReconfigurationError::NotSupported)?;
         // RFC 6525 §5.1.1: "At any given time, there MUST NOT be more than one request in flight."
-        let idle = r.requests.is_settled() && !r.responses.has_asked();
+        let idle = self.requests.is_settled() && !self.responses.has_asked();
         if idle { Ok(()) } else { Err(ReconfigurationError::InProgress) }
     }
 
-    fn ask(&mut self, now: Time, ask: Ask) {
-        self.begin(ask, None);
-        self.continue_reconfiguration(now);
-    }
-
-    fn begin(&mut self, ask: Ask, answers: Option<RequestNumber>) {
+    fn begin(&mut self, sender: &mut Sender, ask: Ask, answers: Option<RequestNumber>) {
         if let Some(streams) = ask.parks() {
-            self.sender.park(streams);
+            sender.park(streams);
         }
-        if let Some(r) = &mut self.reconfiguration {
-            r.requests.begin(ask, answers);
-        }
+        self.requests.begin(ask, answers);
     }
 
     /// The next request, if it may leave now: the parameters of its chunk.
-    pub(super) fn pursue(&mut self, now: Time) -> Option<Bytes> {
-        if !self.may_send_data() {
+    pub(super) fn pursue(&mut self, cx: &mut Common<'_>, halves: &mut Halves<'_>) -> Option<Bytes> {
+        if !cx.state.may_send_data() {
             return None;
         }
-        let r = self.reconfiguration.as_mut()?;
-        if r.requests.is_idle() && !r.responses.resets_association() {
-            let (request, ask) = r.responses.next_asked()?;
-            self.begin(ask, Some(request));
+        let Halves { sender, receiver } = halves;
+        if self.requests.is_idle() && !self.responses.resets_association() {
+            let (request, ask) = self.responses.next_asked()?;
+            self.begin(sender, ask, Some(request));
         }
-        let r = self.reconfiguration.as_mut()?;
         // Nothing of an outgoing stream may wait or be outstanding. While all incoming streams may begin again, no other
         // reset of them can be pending.
-        let association = r.requests.resets_association();
-        if !r.requests.drains()
-            || !self.sender.is_drained()
-            || (association && r.responses.is_deferred())
+        let association = self.requests.resets_association();
+        if !self.requests.drains()
+            || !sender.is_drained()
+            || (association && self.responses.is_deferred())
         {
             return None;
         }
-        let arrived = self.receiver.cumulative();
-        let last_tsn = self.sender.next_tsn().wrapping_sub(1);
-        let parameters = r.requests.write(now, r.responses.last(), last_tsn, arrived)?;
+        let arrived = receiver.cumulative();
+        let last_tsn = sender.next_tsn().wrapping_sub(1);
+        let last = self.responses.last();
+        let parameters = self.requests.write(cx.now, last, last_tsn, arrived)?;
         if association {
-            self.receiver.keep_behind(StreamSet::All, arrived);
+            receiver.keep_behind(StreamSet::All, arrived);
         }
-        if let Some(request) = r.requests.answers() {
-            r.responses.note(request, super::responses::Answer::Request);
+        if let Some(request) = self.requests.answers() {
+            self.responses.note(request, Answer::Request);
         }
-        self.journal.stats.reconfigurations_asked += 1;
+        cx.journal.stats.reconfigurations_asked += 1;
         Some(parameters)
-    }
-
-    //= RFC 6525 5.1.1-8
-    pub(super) fn start_reconfiguration_timer(&mut self, now: Time, path: PathId) {
-        let rto = self.paths[path].rto();
-        let wait = self.context(now).start_patience(path, rto);
-        let arrived = self.receiver.cumulative();
-        if let Some(r) = &mut self.reconfiguration {
-            r.requests.sent(now, path, now + wait, arrived);
-        }
     }
 
     //= RFC 6525 5.1.1-9 5.2.7-3
@@ -167,49 +144,56 @@ impl Association {
     ///
     /// RFC 6525 §5.1.1: "the sender MUST retransmit the RE-CONFIG chunk, increment the appropriate error counts (for both the
     /// association and the destination), and perform threshold management".
-    pub(in crate::association) fn on_reconfiguration_timer(&mut self, now: Time) {
-        let Some(r) = &mut self.reconfiguration else { return };
-        if let Some(part) = r.requests.give_up(now) {
-            self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+    ///
+    /// If the chunk is to leave again, that is told; then [`repeat`](Self::repeat) does it.
+    pub(in crate::association) fn on_timer(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &Halves<'_>,
+    ) -> Option<Expired> {
+        if let Some(part) = self.requests.give_up(cx.now) {
+            cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
         }
-        let Some(r) = self.reconfiguration.as_mut().filter(|r| r.requests.is_due(now)) else {
-            return;
-        };
-        let counts = r.requests.expired();
-        let Some((last, _)) = r.requests.sent_on() else { return };
-        let Some(parameters) = r.requests.parameters() else { return };
-        let mut path = last;
-        if counts {
-            if !self.outlives_silence(now, last) {
-                return;
-            }
-            path = self.paths.alternate(last);
+        if !self.requests.is_due(cx.now) {
+            return None;
         }
-        self.journal.stats.reconfigurations_repeated += 1;
-        self.send_request(now, path, parameters);
+        let counts = self.requests.expired();
+        self.requests.sent_on().map(|(path, _)| Expired { path, counts })
+    }
+
+    /// The chunk leaves again, on `path`.
+    pub(in crate::association) fn repeat(
+        &mut self,
+        cx: &mut Common<'_>,
+        receiver: &Receiver,
+        path: PathId,
+    ) {
+        let Some(parameters) = self.requests.parameters() else { return };
+        cx.journal.stats.reconfigurations_repeated += 1;
+        self.send_request(cx, receiver, path, parameters);
     }
 
     //= RFC 6525 5.2.7-1 5.2.7-2
-    /// A Re-configuration Response.
-    pub(super) fn on_response(&mut self, now: Time, response: &ReconfigurationResponse) {
-        let Some((path, sent)) = self.reconfiguration.as_ref().and_then(|r| r.requests.sent_on())
-        else {
-            return;
-        };
+    /// A Re-configuration Response; `true` if something is over with it, so that other things may go on.
+    pub(super) fn on_response(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
+        response: &ReconfigurationResponse,
+    ) -> Result<bool, End> {
+        let Some((path, sent)) = self.requests.sent_on() else { return Ok(false) };
         let request = response.request;
         if response.result == ReconfigurationResult::IN_PROGRESS {
-            let due = now + self.paths[path].rtt.fresh().max(Duration::from_millis(1));
-            let Some(r) = &mut self.reconfiguration else { return };
-            if r.requests.wait(request, due) {
-                self.answered(path, sent);
-                self.make_room_for_association_reset(response);
+            let due = cx.now + cx.paths[path].rtt.fresh().max(Duration::from_millis(1));
+            if self.requests.wait(request, due) {
+                cx.answered(path, sent, halves.sender);
+                self.make_room_for_association_reset(cx, halves.receiver, response)?;
             }
-            return;
+            return Ok(false);
         }
-        let Some(r) = &mut self.reconfiguration else { return };
-        let association = r.requests.has_asked_for_reset();
-        let Some(part) = r.requests.take(request) else { return };
-        self.answered(path, sent);
+        let association = self.requests.has_asked_for_reset();
+        let Some(part) = self.requests.take(request) else { return Ok(false) };
+        cx.answered(path, sent, halves.sender);
         let outcome = match response.result {
             ReconfigurationResult::PERFORMED => ReconfigurationOutcome::Performed,
             ReconfigurationResult::NOTHING_TO_DO => ReconfigurationOutcome::NothingToDo,
@@ -217,142 +201,151 @@ impl Association {
             _ => ReconfigurationOutcome::Failed,
         };
         if association {
-            self.end_association_reset(response, outcome);
+            self.end_association_reset(cx, halves, response, outcome)?;
         } else {
-            self.conclude(now, request, part, outcome);
+            self.conclude(cx, halves, request, part, outcome);
         }
-        self.opportunity();
-        self.continue_reconfiguration(now);
-    }
-
-    /// The peer has answered what was sent on `path`.
-    pub(in crate::association) fn answered(&mut self, path: PathId, sent: Time) {
-        if self.paths[path].clear_errors(sent) {
-            self.path_changed(path);
-        }
-        self.errors = Errors::default();
-        if self.sender.outstanding() == 0 {
-            self.patience.stop();
-        }
+        Ok(true)
     }
 
     //= RFC 6525 5.1.5-1 5.2.7-7 5.2.7-8
     /// What an answer means.
     fn conclude(
         &mut self,
-        now: Time,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
         request: RequestNumber,
         part: Part,
         outcome: ReconfigurationOutcome,
     ) {
         let success = outcome.is_success();
         match &part {
-            Part::Outgoing(_) => self.sender.unpark(success),
+            Part::Outgoing(_) => halves.sender.unpark(success),
             // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
-            Part::AddOutgoing(streams) if success => self.sender.add_streams(*streams),
+            Part::AddOutgoing(streams) if success => halves.sender.add_streams(*streams),
             // RFC 6525 §5.2.3: "process the Incoming SSN Reset Request Parameter normally, responding to the peer with an
             // acknowledgment". The request of the peer that follows will tell; RTO.Max is how long it may take to send that
             // again.
             Part::Incoming(_) | Part::AddIncoming(_)
                 if outcome == ReconfigurationOutcome::Performed =>
             {
-                let until = now + self.config.profile.rto.max();
-                if let Some(r) = &mut self.reconfiguration {
-                    r.requests.promised(request, part, until);
-                }
+                let until = cx.now + cx.profile().rto.max();
+                self.requests.promised(request, part, until);
                 return;
             }
             _ => {}
         }
-        self.tell_of_part(&part, outcome);
+        cx.journal.event(halves.outcome_of(&part, outcome));
     }
 
     /// The peer has answered whether it resets the association.
     fn end_association_reset(
         &mut self,
+        cx: &mut Common<'_>,
+        halves: &mut Halves<'_>,
         response: &ReconfigurationResponse,
         outcome: ReconfigurationOutcome,
-    ) {
+    ) -> Result<(), End> {
         if !outcome.is_success() {
-            let was_idle = self.receiver.ready() == 0;
-            let result = self.receiver.end_barrier();
-            let readable = was_idle && self.receiver.ready() > 0;
-            self.sender.unpark(false);
-            let event = self.association_event(outcome);
-            self.journal.event(event);
-            self.after_held(readable, result);
-            return;
+            let was_idle = halves.receiver.ready() == 0;
+            let result = halves.receiver.end_barrier();
+            let readable = was_idle && halves.receiver.ready() > 0;
+            halves.sender.unpark(false);
+            cx.journal.event(halves.association_event(outcome));
+            return after_held(cx, readable, result);
         }
         let Some((senders_next, receivers_next)) = response.next_tsns else {
-            let event = self.association_event(ReconfigurationOutcome::Failed);
-            self.journal.event(event);
-            self.abort_violation("an SSN/TSN reset without TSNs");
-            return;
+            cx.journal.event(halves.association_event(ReconfigurationOutcome::Failed));
+            return Err(End::violation("an SSN/TSN reset without TSNs"));
         };
-        let was_idle = self.receiver.ready() == 0;
-        let before = self.receiver.let_through(senders_next.wrapping_sub(1));
-        self.receiver.flush(&StreamSet::All);
-        self.sender.jump(receivers_next);
-        self.sender.unpark(true);
+        let was_idle = halves.receiver.ready() == 0;
+        let before = halves.receiver.let_through(senders_next.wrapping_sub(1));
+        halves.receiver.flush(&StreamSet::All);
+        halves.sender.jump(receivers_next);
+        halves.sender.unpark(true);
         // What comes before the event is what arrived before; what comes behind it waits in the barrier.
-        let event = self.association_event(outcome);
-        self.tell_after_reading(event);
-        let after = self.receiver.follow_reset(senders_next);
-        let readable = was_idle && self.receiver.ready() > 0;
-        self.after_held(readable, before.and(after));
+        let event = halves.association_event(outcome);
+        self.tell_after_reading(cx, halves, event);
+        let after = halves.receiver.follow_reset(senders_next);
+        let readable = was_idle && halves.receiver.ready() > 0;
+        after_held(cx, readable, before.and(after))
     }
 
     /// While it is not known whether the peer has reset the association, what arrives is kept. The peer says that it has
     /// not, and may wait for room itself. What it had sent then is from before, and its answer names the next TSN (RFC
     /// 6525 §5.1.7 D3), however late that comes: later answers may have been lost. Without a TSN, what had come when it was
     /// asked for the last time but one is taken for that, where there is little room.
-    fn make_room_for_association_reset(&mut self, response: &ReconfigurationResponse) {
-        let Some(r) = self.reconfiguration.as_ref().filter(|r| r.requests.has_asked_for_reset())
-        else {
-            return;
-        };
-        let arrived = r.requests.arrived();
+    fn make_room_for_association_reset(
+        &mut self,
+        cx: &mut Common<'_>,
+        receiver: &mut Receiver,
+        response: &ReconfigurationResponse,
+    ) -> Result<(), End> {
+        if !self.requests.has_asked_for_reset() {
+            return Ok(());
+        }
+        let arrived = self.requests.arrived();
         let before = match response.next_tsns {
             Some((senders_next, _)) => Some(senders_next.wrapping_sub(1)),
-            None => arrived.filter(|_| self.receiver.is_half_full()),
+            None => arrived.filter(|_| receiver.is_half_full()),
         };
-        let was_idle = self.receiver.ready() == 0;
-        let result = before.map_or(Ok(()), |before| self.receiver.let_through(before));
-        let readable = was_idle && self.receiver.ready() > 0;
-        self.after_held(readable, result);
+        let was_idle = receiver.ready() == 0;
+        let result = before.map_or(Ok(()), |before| receiver.let_through(before));
+        let readable = was_idle && receiver.ready() > 0;
+        after_held(cx, readable, result)
     }
 
     /// The request of ours that one of the peer answers: it is over.
     pub(super) fn take_answered(
         &mut self,
+        cx: &mut Common<'_>,
+        sender: &Sender,
         answered: impl Fn(RequestNumber, &Part) -> bool,
     ) -> Option<Part> {
-        let r = self.reconfiguration.as_mut()?;
-        if let Some(part) = r.requests.take_promised(&answered) {
+        if let Some(part) = self.requests.take_promised(&answered) {
             return Some(part);
         }
-        let (path, sent) = r.requests.sent_on()?;
-        let part = r.requests.take_if(answered)?;
-        self.answered(path, sent);
+        let (path, sent) = self.requests.sent_on()?;
+        let part = self.requests.take_if(answered)?;
+        cx.answered(path, sent, sender);
         Some(part)
     }
 
-    /// Bytes that the parameters of a chunk may have, for one packet on every path.
-    pub(super) fn room_for_parameters(&self) -> usize {
-        self.paths.amdcs() - CHUNK_HEADER_LEN
-    }
-
     /// The chunk under way leaves once more, for the peer has asked again; its timer goes on.
-    pub(super) fn repeat_request(&mut self, path: PathId) {
-        let parameters = self.reconfiguration.as_ref().and_then(|r| r.requests.parameters());
-        if let Some(parameters) = parameters {
-            self.push_control(path, Control::ReConfig(parameters, None));
+    pub(super) fn repeat_request(&self, cx: &mut Common<'_>, path: PathId) {
+        if let Some(parameters) = self.requests.parameters() {
+            cx.push(path, Control::ReConfig(parameters, None));
         }
     }
 
     /// Incoming streams begin again: what came before on them was delivered.
-    pub(super) fn tell_of_incoming(&mut self, streams: &StreamSet) {
+    pub(super) fn tell_of_incoming(
+        &mut self,
+        cx: &mut Common<'_>,
+        halves: &Halves<'_>,
+        streams: &StreamSet,
+    ) {
         let outcome = ReconfigurationOutcome::Performed;
-        self.tell_after_reading(reset_event(ResetDirection::Incoming, streams, outcome));
+        let event = reset_event(ResetDirection::Incoming, streams, outcome);
+        self.tell_after_reading(cx, halves, event);
     }
+}
+
+/// Whether the state is one in which the application may ask.
+pub(in crate::association) fn may_ask_in(state: State) -> Result<(), ReconfigurationError> {
+    match state {
+        State::Established => Ok(()),
+        State::CookieWait | State::CookieEchoed => Err(ReconfigurationError::NotEstablished),
+        _ => Err(ReconfigurationError::ShuttingDown),
+    }
+}
+
+/// Streams that a chunk with both requests has room for.
+fn listable(paths: &Paths) -> usize {
+    (paths.amdcs() - RESETS_LEN) / 2 / size_of::<u16>()
+}
+
+/// Bytes that the parameters of a chunk may have, for one packet on every path.
+pub(super) fn room_for_parameters(cx: &Common<'_>) -> usize {
+    cx.paths.amdcs() - CHUNK_HEADER_LEN
 }

@@ -2,6 +2,9 @@
 //!
 //! Each end asks for one change at a time (`requests.rs`) and answers those of the other (`responses.rs`). A reset of
 //! incoming streams, or more of them, is asked of the peer, which answers with a request of its own.
+//!
+//! It is told of chunks and of timers, and changes streams by itself; what is left to do comes back: an answer that leaves
+//! ([`Answers`]), a timer that counts as an error ([`Expired`]), or the end of the association.
 
 mod asked;
 mod asking;
@@ -14,11 +17,18 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use tresse_wire::Tsn;
 
-use super::{Association, Control, State};
+use super::common::{Common, Halves};
+use super::errors::End;
+use super::outbox::Control;
 use crate::event::{Event, ReconfigurationOutcome, ResetDirection};
+use crate::journal::Journal;
 use crate::path::PathId;
+use crate::receive::Receiver;
+use crate::state::State;
+use crate::streams::chunk::InboundError;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
+pub(super) use asking::may_ask_in;
 use requests::{Part, Requests};
 use responses::Responses;
 
@@ -27,11 +37,30 @@ const MAX_WAITING: usize = 64;
 
 /// What is under way in an association in which both ends can change streams.
 #[derive(Debug)]
-pub(crate) struct Reconfiguration {
+pub(super) struct Reconfiguration {
     requests: Requests,
     responses: Responses,
     /// Events that are told once this many messages have been read.
     waiting: VecDeque<(u64, Event)>,
+}
+
+/// What answers a RE-CONFIG chunk of the peer.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Parameters of a RE-CONFIG chunk, which leaves from where the request arrived, as every answer: the source of the path may
+    /// be one that leads nowhere, and nothing else that is sent would tell.
+    pub(super) parameters: Option<Bytes>,
+    /// Error causes.
+    pub(super) causes: Option<Vec<u8>>,
+}
+
+/// The Re-configuration Timer has expired: the chunk leaves again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expired {
+    /// Where it was sent.
+    pub(super) path: PathId,
+    /// That is an error, after which it takes another path.
+    pub(super) counts: bool,
 }
 
 impl Reconfiguration {
@@ -45,7 +74,8 @@ impl Reconfiguration {
     }
 
     /// Something waits that may go on.
-    fn is_busy(&self) -> bool {
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
         self.requests.drains() || self.responses.is_busy()
     }
 
@@ -62,86 +92,86 @@ impl Reconfiguration {
             + self.waiting.capacity() * size_of::<(u64, Event)>()
             + waiting
     }
-}
-
-impl Association {
     /// When the Re-configuration Timer expires.
-    pub(super) fn reconfiguration_deadline(&self) -> Option<Time> {
-        let deadline = self.reconfiguration.as_ref()?.requests.deadline();
-        deadline.filter(|_| self.may_reconfigure())
-    }
-
-    /// Something was acknowledged, or arrived, or was given up: what waited for that goes on.
-    #[inline]
-    pub(super) fn continue_reconfiguration(&mut self, now: Time) {
-        if self.reconfiguration.as_ref().is_some_and(|r| r.is_busy()) && !self.is_closed() {
-            self.perform_deferred();
-            self.perform_association_reset();
-            if let Some(parameters) = self.pursue(now) {
-                self.send_request(now, self.paths.data_path(), parameters);
-            }
-        }
-    }
-
-    /// In these states streams may change: as long as one end may send data, it may need what it has asked for.
-    fn may_reconfigure(&self) -> bool {
-        self.may_send_data() || self.state() == State::ShutdownSent
+    pub(super) fn deadline(&self, state: State) -> Option<Time> {
+        self.requests.deadline().filter(|_| state.may_reconfigure())
     }
 
     /// Tells of something that concerns what the application reads, once it has read what came before.
-    fn tell_after_reading(&mut self, event: Event) {
-        let (read, at) = self.receiver.ends();
-        match &mut self.reconfiguration {
-            Some(r) if at > read || !r.waiting.is_empty() => r.waiting.push_back((at, event)),
-            _ => self.journal.event(event),
+    fn tell_after_reading(&mut self, cx: &mut Common<'_>, halves: &Halves<'_>, event: Event) {
+        let (read, at) = halves.receiver.ends();
+        if at > read || !self.waiting.is_empty() {
+            self.waiting.push_back((at, event));
+        } else {
+            cx.journal.event(event);
         }
     }
 
     /// The application has read a message.
     #[inline]
-    pub(super) fn tell_what_was_read(&mut self) {
-        let Some(r) = &mut self.reconfiguration else { return };
-        let (read, _) = self.receiver.ends();
-        while let Some((_, event)) = r.waiting.pop_front_if(|(at, _)| *at <= read) {
-            self.journal.event(event);
+    pub(super) fn tell_what_was_read(&mut self, receiver: &Receiver, journal: &mut Journal) {
+        let (read, _) = receiver.ends();
+        while let Some((_, event)) = self.waiting.pop_front_if(|(at, _)| *at <= read) {
+            journal.event(event);
         }
     }
 
     /// So many events wait that the peer has to wait, too.
-    fn tells_too_much(&self) -> bool {
-        let waiting = self.reconfiguration.as_ref().map_or(0, |r| r.waiting.len());
-        waiting >= MAX_WAITING || self.journal.is_full()
+    fn tells_too_much(&self, cx: &Common<'_>) -> bool {
+        self.waiting.len() >= MAX_WAITING || cx.journal.is_full()
     }
 
     /// The association ends or begins again: nothing will be answered any more.
-    pub(super) fn end_reconfiguration(&mut self) {
-        let Some(mut r) = self.reconfiguration.take() else { return };
-        r.waiting.drain(..).for_each(|(_, event)| self.journal.event(event));
+    pub(super) fn end(mut self, journal: &mut Journal, halves: &mut Halves<'_>) {
+        self.waiting.drain(..).for_each(|(_, event)| journal.event(event));
         // What the peer has begun to do, or has promised.
-        let begun = r.responses.take_deferred().and_then(|deferred| deferred.answers);
-        let promised = r.requests.take_promised(|_, _| true);
+        let begun = self.responses.take_deferred().and_then(|deferred| deferred.answers);
+        let promised = self.requests.take_promised(|_, _| true);
         let mut failed: Vec<Part> = begun.into_iter().chain(promised).collect();
         // The peer may have done what it was asked for; what it asked for itself and never got is no news.
-        if r.requests.answers().is_none() || !r.requests.drains() {
-            failed.extend(r.requests.unanswered());
+        if self.requests.answers().is_none() || !self.requests.drains() {
+            failed.extend(self.requests.unanswered());
         }
         for part in &failed {
-            self.tell_of_part(part, ReconfigurationOutcome::Failed);
+            journal.event(halves.outcome_of(part, ReconfigurationOutcome::Failed));
         }
-        let was_idle = self.receiver.ready() == 0;
-        self.receiver.release();
-        self.tell_if_readable(was_idle);
+        let was_idle = halves.receiver.ready() == 0;
+        halves.receiver.release();
+        if was_idle && halves.receiver.ready() > 0 {
+            journal.event(Event::Readable);
+        }
     }
 
-    /// Tells what became of a request that changed nothing of what is read.
-    fn tell_of_part(&mut self, part: &Part, outcome: ReconfigurationOutcome) {
-        let event = match part {
+    //= RFC 6525 5.1.1-6
+    /// The chunk leaves, and the Re-configuration Timer runs.
+    fn send_request(
+        &mut self,
+        cx: &mut Common<'_>,
+        receiver: &Receiver,
+        path: PathId,
+        parameters: Bytes,
+    ) {
+        cx.push(path, Control::ReConfig(parameters, None));
+        self.start_timer(cx, receiver, path);
+    }
+
+    //= RFC 6525 5.1.1-8
+    fn start_timer(&mut self, cx: &mut Common<'_>, receiver: &Receiver, path: PathId) {
+        let due = cx.expires(path);
+        self.requests.sent(cx.now, path, due, receiver.cumulative());
+    }
+}
+
+/// What is told of changes.
+impl Halves<'_> {
+    /// What became of a request that changed nothing of what is read.
+    fn outcome_of(&self, part: &Part, outcome: ReconfigurationOutcome) -> Event {
+        match part {
             Part::Outgoing(streams) => reset_event(ResetDirection::Outgoing, streams, outcome),
             Part::Incoming(streams) => reset_event(ResetDirection::Incoming, streams, outcome),
             Part::Association => self.association_event(outcome),
             Part::AddOutgoing(_) | Part::AddIncoming(_) => self.streams_event(outcome),
-        };
-        self.journal.event(event);
+        }
     }
 
     fn association_event(&self, outcome: ReconfigurationOutcome) -> Event {
@@ -159,13 +189,18 @@ impl Association {
             inbound_streams: self.receiver.streams(),
         }
     }
+}
 
-    //= RFC 6525 5.1.1-6
-    /// The chunk leaves, and the Re-configuration Timer runs.
-    fn send_request(&mut self, now: Time, path: PathId, parameters: Bytes) {
-        self.push_control(path, Control::ReConfig(parameters, None));
-        self.start_reconfiguration_timer(now, path);
+/// Messages that were kept are there.
+fn after_held(
+    cx: &mut Common<'_>,
+    readable: bool,
+    result: Result<(), InboundError>,
+) -> Result<(), End> {
+    if readable {
+        cx.journal.event(Event::Readable);
     }
+    Ok(result?)
 }
 
 fn reset_event(

@@ -1,10 +1,13 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
+use std::net::IpAddr;
+
 use tresse_wire::{
     AsconfAck, ChunkType, PacketWriter, Parameters, TIMESTAMP_CHUNK_LEN, VerificationTag,
 };
 
 use super::super::{Association, Control, State};
+use super::Leaving;
 use crate::path::PathId;
 use crate::receive::SackForm;
 use crate::recovery::ticks;
@@ -19,47 +22,73 @@ impl Association {
         &mut self,
         now: Time,
         buffer: &mut Vec<u8>,
-    ) -> Option<PathId> {
+    ) -> Option<Leaving> {
         self.outbox.first().filter(|(_, first)| !first.is_search())?;
         self.write_outbox(now, buffer)
     }
 
-    //= RFC 9260 6-10 6.10-3
     /// A packet that begins with the first control chunk that waits.
-    pub(super) fn write_outbox(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+    pub(super) fn write_outbox(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Leaving> {
         let (path, first) = self.outbox.take_first()?;
-        if let Control::Init = first {
+        if first.is_alone() {
+            self.write_alone(path, first, buffer)
+        } else {
+            Some(self.write_bundle(now, path, first, buffer))
+        }
+    }
+
+    /// A packet with one chunk; `None` if that is no more to be said.
+    fn write_alone(
+        &mut self,
+        path: PathId,
+        control: Control,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Leaving> {
+        let mut leaving = Leaving { source: control.source(), ..Leaving::on(path) };
+        let tag = match &control {
             //= RFC 9260 3.1-4 8.5.1-1 12.3-1
             // §5.1: INIT MUST be alone; its packet has the tag 0.
-            let (fields, parameters) = self.init_chunk();
-            let mut writer = PacketWriter::new(buffer, self.header(VerificationTag(0)));
-            writer.init(&fields, &parameters);
-            writer.finish_without_checksum();
-            return Some(path);
-        }
-        if let Control::Probe(info, len) = &first {
-            self.outbox.leave_from(None);
-            self.outbox.leave_whole();
-            let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
-            writer.heartbeat(info);
-            // Of the size that it shall have in the end.
-            let later = self.authentication_len(ChunkType::HEARTBEAT);
-            writer.pad(len.saturating_sub(writer.len() + later));
-            writer.finish_without_checksum();
-            return Some(path);
-        }
-        let source = first.source();
-        self.outbox.leave_from(source);
-        if first.is_alone() {
-            return self.write_alone(path, &first, buffer);
-        }
-        let tag = match &first {
+            Control::Init => VerificationTag(0),
             Control::Abort(abort) => abort.tag,
             _ => self.identity.peer_tag,
         };
-        let mut writer = PacketWriter::new(buffer, self.header(tag));
-        //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
-        let alone = matches!(first, Control::ShutdownComplete(_) | Control::Abort(_));
+        let mut writer = PacketWriter::new(buffer, self.identity.header(tag));
+        match control {
+            Control::Init => {
+                let (fields, parameters) = self.init_chunk();
+                writer.init(&fields, &parameters);
+            }
+            Control::Probe(info, len) => {
+                leaving.whole = true;
+                writer.heartbeat(&info);
+                // Of the size that it shall have in the end.
+                let later = self.authenticator().len_before(ChunkType::HEARTBEAT);
+                writer.pad(len.saturating_sub(writer.len() + later));
+            }
+            Control::Asconf(_) => self.extras.changes.write(&mut writer),
+            Control::AsconfAck(number, list, back) => {
+                leaving.back = Some(back);
+                writer.asconf_ack(&AsconfAck { number, responses: Parameters::new(&list) });
+            }
+            other => self.write_control(&mut writer, other),
+        }
+        let empty = writer.is_empty();
+        writer.finish_without_checksum();
+        (!empty).then_some(leaving)
+    }
+
+    //= RFC 9260 6-10 6.10-3
+    /// A packet with a control chunk, others that wait for the same way, and a SACK or data behind them.
+    fn write_bundle(
+        &mut self,
+        now: Time,
+        path: PathId,
+        first: Control,
+        buffer: &mut Vec<u8>,
+    ) -> Leaving {
+        let source = first.source();
+        let header = self.identity.header(self.identity.peer_tag);
+        let mut writer = PacketWriter::new(buffer, header);
         let echo = matches!(first, Control::CookieEcho) && self.paths[path].is_confirmed();
         let may_be_marked = matches!(first, Control::Cwr(_));
         let ends = matches!(first, Control::Shutdown(_) | Control::ShutdownAck(_));
@@ -68,75 +97,47 @@ impl Association {
             self.write_sack(&mut writer, path);
         }
         self.write_control(&mut writer, first);
-        if alone {
-            writer.finish_without_checksum();
-            return Some(path);
+        if !echo {
+            self.bundle(&mut writer, path, source);
         }
-        let max = self.paths[path].mtu.max_packet();
-        while let Some((next_path, next)) = self.outbox.first() {
-            let fits = writer.len() + next.len_bound() <= max;
-            let bundles = !matches!(
-                next,
-                Control::Init
-                    | Control::Probe(..)
-                    | Control::ShutdownComplete(_)
-                    | Control::Abort(_)
-            ) && !next.is_alone();
-            if *next_path != path || next.source() != source || !fits || !bundles || echo {
-                break;
-            }
-            let Some((_, next)) = self.outbox.take_first() else { break };
-            self.write_control(&mut writer, next);
-        }
-        // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
-        let data_fits = !ends
-            && self.may_send_data()
-            && source.is_none()
-            && self.sender.joins_control(&self.paths, &self.config, path);
         let mut packet = DataPacket::new(path, writer);
         if !may_be_marked {
             packet.leave_unmarked();
         }
-        if echo || data_fits {
-            self.write_timestamp(now, packet.writer(), path);
-            self.write_sack(packet.writer(), path);
-            let (sender, mut cx) = self.sending(now);
-            sender.write_beside(&mut cx, &mut packet);
-        } else if !ends && self.sack_belongs(path) {
-            // What answers one packet stays together (§12.4).
+        // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
+        let data_fits = !ends
+            && self.state().may_send_data()
+            && source.is_none()
+            && self.sender.joins_control(&self.paths, &self.config, path);
+        // What answers one packet stays together (§12.4): a SACK goes along also without data.
+        if echo || data_fits || (!ends && self.sack_belongs(path)) {
             self.write_timestamp(now, packet.writer(), path);
             self.write_sack(packet.writer(), path);
         }
         let (sender, mut cx) = self.sending(now);
+        if echo || data_fits {
+            sender.write_beside(&mut cx, &mut packet);
+        }
         sender.finish(&mut cx, packet);
-        Some(path)
+        Leaving { source, ..Leaving::on(path) }
     }
 
-    /// A packet with one chunk; `None` if that is no more to be said.
-    fn write_alone(
-        &mut self,
-        path: PathId,
-        control: &Control,
-        buffer: &mut Vec<u8>,
-    ) -> Option<PathId> {
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
-        match control {
-            Control::Asconf(_) => self.write_asconf(&mut writer),
-            Control::AsconfAck(number, list, back) => {
-                self.outbox.go_back(*back);
-                let (number, responses) = (*number, Parameters::new(list));
-                writer.asconf_ack(&AsconfAck { number, responses });
+    /// Adds the control chunks that wait and leave on the same path from the same source, as long as they fit.
+    fn bundle(&mut self, writer: &mut PacketWriter<'_>, path: PathId, source: Option<IpAddr>) {
+        let max = self.paths[path].mtu.max_packet();
+        while let Some((on, next)) = self.outbox.first() {
+            let fits = writer.len() + next.len_bound() <= max;
+            if *on != path || next.source() != source || !fits || next.is_alone() {
+                break;
             }
-            _ => {}
+            let Some((_, next)) = self.outbox.take_first() else { break };
+            self.write_control(writer, next);
         }
-        let empty = writer.is_empty();
-        writer.finish_without_checksum();
-        (!empty).then_some(path)
     }
 
     fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
         match control {
-            // Alone in its packet: written by the caller.
+            // Written by the caller, which knows more of their packets.
             Control::Init | Control::Probe(..) | Control::Asconf(_) | Control::AsconfAck(..) => {}
             Control::CookieEcho => {
                 let echo = self.phase.echo();
@@ -163,13 +164,13 @@ impl Association {
 
     /// A SACK may leave, and goes to `path`.
     fn sack_belongs(&self, path: PathId) -> bool {
-        self.may_send_data() && self.receiver.owes_sack(path)
+        self.state().may_send_data() && self.receiver.owes_sack(path)
     }
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
         let max = self.paths[path].mtu.max_packet();
-        let window = self.profile().multipath.reported_tsns();
+        let window = self.config.profile.multipath.reported_tsns();
         if !self.receiver.owes_sack(path) {
             return;
         }
@@ -189,18 +190,21 @@ impl Association {
         }
     }
 
-    pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let open = self.may_send_data() || self.state() == State::ShutdownSent;
-        if !self.receiver.is_sack_due() || !open || !self.has_confirmed_path() {
+    /// A SACK that is due, and that nothing has taken along.
+    pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Leaving> {
+        let state = self.state();
+        let open = state.may_send_data() || state == State::ShutdownSent;
+        if !self.receiver.is_sack_due() || !open || !self.outbox.has_way(&self.paths) {
             return None;
         }
         let path = self.receiver.ack_path();
-        self.outbox.leave_from(self.receiver.ack_source());
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        let source = self.receiver.ack_source();
+        let header = self.identity.header(self.identity.peer_tag);
+        let mut writer = PacketWriter::new(buffer, header);
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
         debug_assert!(!writer.is_empty());
         writer.finish_without_checksum();
-        Some(path)
+        Some(Leaving { source, ..Leaving::on(path) })
     }
 }
