@@ -1,5 +1,6 @@
 //! Rules of STYLE.md that neither rustc nor clippy can check.
 
+mod chapters;
 mod crates;
 mod fields;
 mod imports;

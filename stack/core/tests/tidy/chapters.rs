@@ -1,0 +1,212 @@
+//! Types whose methods are spread over several files: which of these files call methods of each other.
+//!
+//! Imports do not show that: a method of the type itself is called without one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::{self, Visit};
+
+use super::imports::{self, Module};
+
+/// Methods that `Association` has at most. It may only become less.
+const MOST_METHODS: usize = 150;
+
+/// Circles that are left, which may only become less: the type, its files below `core/src/`, and why. None of them is the
+/// association's.
+const LEFT: [(&str, &str, &str); 9] = [
+    (
+        "Bbr",
+        "congestion/bbr congestion/bbr/cycle congestion/bbr/loss_response congestion/bbr/probe_rtt",
+        "one state machine, whose states follow each other",
+    ),
+    (
+        "Endpoint",
+        "endpoint endpoint/demux endpoint/handshake endpoint/ports",
+        "the public methods are routed to others, which settle and refuse by those of the root",
+    ),
+    (
+        "Endpoint",
+        "endpoint/account endpoint/upkeep",
+        "who goes frees memory; who holds too much goes",
+    ),
+    (
+        "Scoreboard",
+        "scoreboard/changed scoreboard/kept scoreboard/sack",
+        "one walk over a SACK, whose blocks are of two kinds",
+    ),
+    (
+        "Sender",
+        "send/abandon send/api send/loss send/marks send/patience send/sack send/t3",
+        "what an acknowledgement, a timer and the application mean for what is outstanding",
+    ),
+    (
+        "Sender",
+        "send/write send/write/bundle",
+        "a file and its folder: what rides along in a packet",
+    ),
+    (
+        "Inbound",
+        "streams/inbound streams/inbound/parts",
+        "a file and its folder: messages in parts",
+    ),
+    (
+        "Interleaved",
+        "streams/interleaved streams/interleaved/order streams/interleaved/parts",
+        "a message that is read in parts holds up those behind it",
+    ),
+    (
+        "SendQueue",
+        "streams/send_queue streams/send_queue/open streams/send_queue/parked",
+        "a file and its folder: messages that are leaving, and streams that wait",
+    ),
+];
+
+/// A type, by the top module that it is in, and its name.
+type Type = (String, String);
+
+/// One method: where it is, and the methods of its own type that it calls.
+struct Method {
+    module: Module,
+    name: String,
+    calls: BTreeSet<String>,
+}
+
+/// The calls in a method that are made on `self`, on the type, or on a variable that is named like it.
+struct Calls<'a> {
+    name: &'a str,
+    variable: String,
+    found: BTreeSet<String>,
+}
+
+impl Visit<'_> for Calls<'_> {
+    fn visit_expr_method_call(&mut self, call: &syn::ExprMethodCall) {
+        if let syn::Expr::Path(receiver) = &*call.receiver
+            && receiver.path.get_ident().is_some_and(|on| on == "self" || *on == self.variable)
+        {
+            self.found.insert(call.method.to_string());
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_path(&mut self, path: &syn::ExprPath) {
+        let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
+        if let [on, method] = &names[..]
+            && (on == "Self" || on == self.name)
+        {
+            self.found.insert(method.clone());
+        }
+        visit::visit_expr_path(self, path);
+    }
+}
+
+/// `SendQueue` as a variable.
+fn variable(name: &str) -> String {
+    let mut found = String::new();
+    for (at, letter) in name.char_indices() {
+        if letter.is_uppercase() && at > 0 {
+            found.push('_');
+        }
+        found.extend(letter.to_lowercase());
+    }
+    found
+}
+
+/// The inherent methods of the types of one file.
+fn read(module: &Module, text: &str, found: &mut BTreeMap<Type, Vec<Method>>) {
+    let file = syn::parse_file(text).expect("the core compiles");
+    for item in &file.items {
+        let syn::Item::Impl(item) = item else { continue };
+        let syn::Type::Path(of) = &*item.self_ty else { continue };
+        let (None, Some(name)) = (&item.trait_, of.path.segments.last()) else { continue };
+        let name = name.ident.to_string();
+        // The endpoint has a method of it, too.
+        let top = match &name[..] {
+            "Association" => "association",
+            _ => module.first().map_or("", |top| top),
+        };
+        let methods = found.entry((top.to_owned(), name.clone())).or_default();
+        for item in &item.items {
+            let syn::ImplItem::Fn(method) = item else { continue };
+            let variable = variable(&name);
+            let mut calls = Calls { name: &name, variable, found: BTreeSet::new() };
+            calls.visit_block(&method.block);
+            let (module, name) = (module.clone(), method.sig.ident.to_string());
+            methods.push(Method { module, name, calls: calls.found });
+        }
+    }
+}
+
+/// All types of the core with their methods.
+fn core() -> BTreeMap<Type, Vec<Method>> {
+    let mut found = BTreeMap::new();
+    for source in super::sources().iter().filter(|source| !source.is_test()) {
+        if let Some(path) = source.name.strip_prefix("core/src/") {
+            read(&imports::module(path), &source.text, &mut found);
+        }
+    }
+    found
+}
+
+/// The circles of the files of one type.
+fn circles(methods: &[Method]) -> Vec<BTreeSet<Module>> {
+    let mut owners: BTreeMap<&str, &Module> = BTreeMap::new();
+    for method in methods {
+        owners.insert(&method.name, &method.module);
+    }
+    let mut uses: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for method in methods {
+        let used = uses.entry(method.module.clone()).or_default();
+        let others = method.calls.iter().filter_map(|call| owners.get(&call[..]));
+        used.extend(others.filter(|other| **other != &method.module).map(|other| (*other).clone()));
+    }
+    imports::circles(&uses)
+}
+
+#[test]
+fn chapters_of_a_type_do_not_call_each_other_in_circles() {
+    let mut found = Vec::new();
+    for ((_, name), methods) in core() {
+        for circle in circles(&methods) {
+            let files: BTreeSet<String> = circle.iter().map(|module| module.join("/")).collect();
+            let is_left = LEFT.iter().any(|(of, left, _)| {
+                *of == name && files.iter().all(|file| left.split(' ').any(|left| left == file))
+            });
+            if !is_left {
+                found.push((name.clone(), files));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "a method that both need is on the value that it is about: {found:?}"
+    );
+}
+
+#[test]
+fn the_association_routes() {
+    let types = core();
+    let methods = &types[&("association".to_owned(), "Association".to_owned())];
+    assert!(methods.iter().any(|method| method.name == "handle_packet"), "read in a wrong place");
+    assert!(methods.len() <= MOST_METHODS, "{} methods", methods.len());
+}
+
+#[test]
+fn circles_are_seen() {
+    let mut found = BTreeMap::new();
+    let texts = [
+        ("a", "impl House { fn cook(&self) { self.wash(); } }"),
+        ("a/b", "impl House { fn wash(&self) { House::eat(self) } fn sleep(&self) {} }"),
+        ("a/c", "impl House { fn eat(&self) { self.cook(); self.sleep() } }"),
+        ("a/d", "impl House { fn live(house: House) { house.eat() } }"),
+        ("a/e", "impl Garden { fn eat(&self) { self.live() } fn live(&self) {} }"),
+    ];
+    for (path, text) in texts {
+        read(&imports::module(path), text, &mut found);
+    }
+    let house = &found[&("a".to_owned(), "House".to_owned())];
+    let names = |circle: &BTreeSet<Module>| {
+        circle.iter().map(|module| module.join("/")).collect::<Vec<_>>()
+    };
+    let circles: Vec<_> = circles(house).iter().map(names).collect();
+    assert_eq!(circles, [["a", "a/b", "a/c"]]);
+}
