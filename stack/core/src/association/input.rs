@@ -38,8 +38,10 @@ impl Association {
         self.monitor.pay(now, &mut self.paths, paid);
         let known = self.paths.find(source);
         if let Some(id) = known {
-            let (mut cx, parts) = self.parts(now);
-            parts.monitor.heard_at(&mut cx, id, local);
+            if self.paths[id].doubts_source() {
+                let (mut cx, parts) = self.parts(now);
+                parts.monitor.heard_at(&mut cx, id, local);
+            }
             let path = &mut self.paths[id];
             path.heartbeat.on_heard(now);
             path.counters.packets_received += 1;

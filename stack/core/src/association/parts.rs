@@ -14,6 +14,7 @@ pub(super) struct Parts<'a> {
 
 impl Association {
     /// What its parts have in common, and the parts.
+    #[inline]
     pub(super) fn parts(&mut self, now: Time) -> (Common<'_>, Parts<'_>) {
         let state = self.state();
         let Association {

@@ -145,7 +145,7 @@ impl Endpoint {
         };
         let association = known.and_then(|id| self.associations.get_mut(id));
         let judged = match association.filter(|a| a.is_settled()) {
-            Some(a) => a.judge_echo(auth.as_ref(), packet),
+            Some(a) => judge_echo(a, auth.as_ref(), packet),
             None => self.judge_first_echo(auth.as_ref(), packet, cookie, known),
         };
         if judged.is_none() {
@@ -185,17 +185,20 @@ fn behind_first<'a>(packet: &Packet<'a>) -> &'a [u8] {
     chunks.rest()
 }
 
-impl Association {
-    /// As [`Endpoint::admits_echo`], with the keys of this association.
-    fn judge_echo(&mut self, auth: Option<&Auth<'_>>, packet: &Packet<'_>) -> Option<bool> {
-        if !self.authenticator().is_guarded() {
-            return auth.is_none().then_some(false);
-        }
-        match auth {
-            None => (!self.authenticator().requires(ChunkType::COOKIE_ECHO)).then_some(false),
-            Some(auth) => {
-                (self.judge(auth, behind_first(packet)) == Verdict::Authentic).then_some(true)
-            }
+/// As [`Endpoint::admits_echo`], with the keys of an association.
+fn judge_echo(
+    association: &mut Association,
+    auth: Option<&Auth<'_>>,
+    packet: &Packet<'_>,
+) -> Option<bool> {
+    let authenticator = association.authenticator();
+    if !authenticator.is_guarded() {
+        return auth.is_none().then_some(false);
+    }
+    match auth {
+        None => (!authenticator.requires(ChunkType::COOKIE_ECHO)).then_some(false),
+        Some(auth) => {
+            (association.judge(auth, behind_first(packet)) == Verdict::Authentic).then_some(true)
         }
     }
 }

@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use super::imports::{self, Module};
 
 /// Methods that `Association` has at most. It may only become less.
-const MOST_METHODS: usize = 150;
+const MOST_METHODS: usize = 149;
 
 /// Circles that are left, which may only become less: the type, its files below `core/src/`, and why. None of them is the
 /// association's.
@@ -35,9 +35,9 @@ const LEFT: [(&str, &str, &str); 9] = [
         "one walk over a SACK, whose blocks are of two kinds",
     ),
     (
-        "Sender",
-        "send/abandon send/api send/loss send/marks send/patience send/sack send/t3",
-        "what an acknowledgement, a timer and the application mean for what is outstanding",
+        "Context",
+        "send/context send/patience",
+        "how long a timer runs: settings say it, and patience",
     ),
     (
         "Sender",
@@ -119,11 +119,7 @@ fn read(module: &Module, text: &str, found: &mut BTreeMap<Type, Vec<Method>>) {
         let syn::Type::Path(of) = &*item.self_ty else { continue };
         let (None, Some(name)) = (&item.trait_, of.path.segments.last()) else { continue };
         let name = name.ident.to_string();
-        // The endpoint has a method of it, too.
-        let top = match &name[..] {
-            "Association" => "association",
-            _ => module.first().map_or("", |top| top),
-        };
+        let top = module.first().map_or("", |top| top);
         let methods = found.entry((top.to_owned(), name.clone())).or_default();
         for item in &item.items {
             let syn::ImplItem::Fn(method) = item else { continue };
