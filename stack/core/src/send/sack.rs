@@ -140,19 +140,42 @@ impl Sender {
         true
     }
 
+    /// What an acknowledgement means, step by step; each step needs those before it.
+    ///
+    /// 1. Whether the paths were in fast recovery is what they were when it came: [`recover`](Self::recover) asks that. So it is
+    ///    looked at before fast recovery ends.
+    /// 2. Facts of the paths: who has answered, RTT samples, marks, queues. Decisions follow from the RTO and the RTT of now.
+    /// 3. The mechanisms decide. Nothing is done yet but for a loss that was none: it restores its window.
+    /// 4. Windows grow, from what they were when the chunks were sent: before losses cut them, and not if one was just restored.
+    /// 5. The losses are acted on, and what holds up the peer's window may leave elsewhere, lost chunks among it.
+    /// 6. FORWARD TSN and T3-rtx come last: they follow from what is outstanding after all that.
     fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
-        let now = cx.now;
-        let outcome = &work.outcome;
-        let progress = outcome.newly_acked > 0 || outcome.passed > 0;
+        let progress = work.outcome.newly_acked > 0 || work.outcome.passed > 0;
         if progress {
             self.renew_patience(cx);
         }
         self.zero_window.on_answer(progress);
         self.overrides.on_sack();
-        let cumulative = self.board.cumulative();
         let in_recovery = cx.paths.in_fast_recovery();
         self.end_fast_recovery(cx);
-        self.recovery.on_acked(cumulative, outcome.has_gaps);
+        self.recovery.on_acked(self.board.cumulative(), work.outcome.has_gaps);
+        self.note_acks(cx, &work.outcome);
+        //= RFC 9260 7.2.4-6
+        let spurious = self.recover(cx, work, marks, in_recovery);
+        self.grow_windows(cx, &work.outcome, spurious);
+        self.act_on_losses(cx, &mut work.decisions);
+        cx.strategy.reschedule(self, cx);
+        self.forward_after_ack(cx, work.outcome.passed);
+        self.update_timers(cx, &work.outcome);
+        if self.board.is_empty() {
+            self.zero_window.stop_probing();
+        }
+        Effects::Taken { progress }
+    }
+
+    /// Tells the paths what was acknowledged of what they carried.
+    fn note_acks(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
+        let now = cx.now;
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
@@ -175,9 +198,10 @@ impl Sender {
         for (i, ack) in outcome.paths.iter().enumerate() {
             cx.strategy.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
         }
-        //= RFC 9260 7.2.4-6
-        let spurious = self.recover(cx, work, marks, in_recovery);
-        let outcome = &work.outcome;
+    }
+
+    /// The windows of the paths over which something was acknowledged grow.
+    fn grow_windows(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, spurious: bool) {
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
             if ack.chunks == 0 {
@@ -185,19 +209,11 @@ impl Sender {
             }
             let path = PathId(i as u8);
             let samples = self.board.samples_delivery_rates();
-            let rate = if samples { self.board.rate_sample(now, path, ack) } else { None };
+            let rate = if samples { self.board.rate_sample(cx.now, path, ack) } else { None };
             if !spurious {
                 self.grow_window(cx, path, (ack, rate.as_ref()), outcome);
             }
         }
-        self.act_on_losses(cx, &mut work.decisions);
-        cx.strategy.reschedule(self, cx);
-        self.forward_after_ack(cx, work.outcome.passed);
-        self.update_timers(cx, &work.outcome);
-        if self.board.is_empty() {
-            self.zero_window.stop_probing();
-        }
-        Effects::Taken { progress }
     }
 
     //= RFC 9260 7.2.1-9
