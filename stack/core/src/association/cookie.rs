@@ -27,7 +27,7 @@ impl Association {
         let Phase::CookieEchoed(opening, echo) = &self.phase else { return };
         //= RFC 9260 5.2.6-3
         // The extension SHOULD use the measured RTT and add no more than one second.
-        let rtt = now.since(echo.sent).as_millis();
+        let rtt = now.since(echo.sent()).as_millis();
         let extension = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
         let Some(again) = opening.after_stale(extension) else {
             self.close(CloseReason::SetupFailed);

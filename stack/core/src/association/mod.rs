@@ -6,7 +6,8 @@
 //! comes as a `Common`; what they leave to do comes back as a value, an `End` among them.
 //!
 //! The files in which methods of the association itself are, each of which may call those of the ones before:
-//! this one; `end`; `progress`; `shutdown`, `setup` and the other procedures; `input`, `timers`, `transmit` and `api`.
+//! this one and `parts`; `end`; `progress`; `sack`; `shutdown`; `setup`; `cookie`, `restart` and the other procedures; `input`,
+//! `timers`, `transmit` and `api`.
 
 mod addresses;
 mod api;

@@ -1,6 +1,7 @@
 //! A handshake that we have begun: T1, and what is repeated (RFC 9260 §5.1).
 
 use bytes::Bytes;
+use tresse_wire::PacketWriter;
 
 use crate::time::Time;
 
@@ -23,10 +24,10 @@ pub(super) struct Opening {
 /// What COOKIE ECHO brings.
 #[derive(Debug)]
 pub(super) struct Echo {
-    pub(super) cookie: Bytes,
+    cookie: Bytes,
     /// An ERROR to bundle with it: unrecognised parameters of the INIT ACK.
-    pub(super) error: Option<Vec<u8>>,
-    pub(super) sent: Time,
+    error: Option<Vec<u8>>,
+    sent: Time,
 }
 
 impl Opening {
@@ -102,6 +103,29 @@ impl Opening {
 }
 
 impl Echo {
+    /// It leaves now, with these error causes.
+    pub(super) fn new(now: Time, cookie: &[u8], error: Option<Vec<u8>>) -> Echo {
+        Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now }
+    }
+
+    /// It leaves again.
+    pub(super) fn repeat(&mut self, now: Time) {
+        self.sent = now;
+    }
+
+    /// When it left last.
+    pub(super) const fn sent(&self) -> Time {
+        self.sent
+    }
+
+    /// Its chunks.
+    pub(super) fn write(&self, writer: &mut PacketWriter<'_>) {
+        writer.cookie_echo(&self.cookie);
+        if let Some(causes) = &self.error {
+            writer.error(causes);
+        }
+    }
+
     /// Bytes of memory beside its own.
     pub(super) fn memory(&self) -> usize {
         self.cookie.len() + self.error.as_ref().map_or(0, Vec::capacity)

@@ -4,7 +4,6 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tresse_wire::{CauseWriter, ChunkType, InitFields, ParameterType, ParameterWriter};
 
 use super::addresses::source_beside;
@@ -166,7 +165,7 @@ impl Association {
         let path = cx.paths.alternate(path);
         parts.origin.call(path);
         if let Phase::CookieEchoed(_, echo) = parts.phase {
-            echo.sent = now;
+            echo.repeat(now);
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
             parts.halves.sender.lose_all(&mut cx.sending(), LossCause::Timeout);
             if attempts > 1 {
@@ -222,7 +221,7 @@ impl Association {
         // §3.2.2: what is not recognised is reported in an ERROR chunk bundled with the COOKIE ECHO.
         let error = (!report.is_empty())
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
-        let echo = Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now };
+        let echo = Echo::new(now, cookie, error);
         // §5.1: it was sent to the address that our INIT came from.
         self.monitor.addresses_mut().sources_mut().learn(incoming.local);
         self.adopt_peer(&peer);

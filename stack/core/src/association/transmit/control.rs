@@ -139,13 +139,10 @@ impl Association {
         match control {
             // Written by the caller, which knows more of their packets.
             Control::Init | Control::Probe(..) | Control::Asconf(_) | Control::AsconfAck(..) => {}
-            Control::CookieEcho => {
-                let echo = self.phase.echo();
-                writer.cookie_echo(echo.map_or(&[], |echo| &echo.cookie));
-                if let Some(causes) = echo.and_then(|echo| echo.error.as_deref()) {
-                    writer.error(causes);
-                }
-            }
+            Control::CookieEcho => match self.phase.echo() {
+                Some(echo) => echo.write(writer),
+                None => writer.cookie_echo(&[]),
+            },
             Control::CookieAck(_) => writer.cookie_ack(),
             Control::Heartbeat(info, _) => writer.heartbeat(&info),
             Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
