@@ -57,8 +57,15 @@ fn main() {
 fn fingerprint() {
     let parts = |name: &&str| PARTS.map(|part| Path::new("../..").join(name).join(part));
     // Values of runs are means and percentiles that `report` computes.
-    let own =
-        ["src", "Cargo.toml", "../report/src/statistics", "../../Cargo.lock"].map(PathBuf::from);
+    let own = [
+        "src",
+        "Cargo.toml",
+        "../report/src/statistics",
+        "../../Cargo.toml",
+        "../../Cargo.lock",
+        "../../rust-toolchain.toml",
+    ];
+    let own = own.map(PathBuf::from);
     let mut files = Vec::new();
     for source in CRATES.iter().flat_map(parts).chain(own) {
         // A path that is not there would have every build run this again.

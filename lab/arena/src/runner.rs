@@ -47,7 +47,7 @@ pub trait Stage: Sync {
 }
 
 /// The cells of these scenarios and stacks. The first repetition of everything comes first, so that a
-/// run that is broken off has something of all. A stack that sends over several paths at once plays
+/// run that is interrupted has something of all. A stack that sends over several paths at once plays
 /// where there are several.
 #[must_use]
 pub fn cells<'a>(scenarios: &'a [Scenario], stacks: &'a [Stack]) -> Vec<Cell<'a>> {

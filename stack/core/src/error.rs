@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-/// Why [`Endpoint::connect`](crate::Endpoint::connect) refused.
+/// Why [`Endpoint::connect`](crate::Endpoint::connect) refused. The library `tresse` has one of its own, which also says what
+/// happened later: a program sees one of the two.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConnectError {
     /// The list of peer addresses was empty.
@@ -28,7 +29,7 @@ pub enum ConnectError {
     Config(String),
 }
 
-/// Why a message was not accepted for sending.
+/// Why a message was not accepted for sending. That of the library `tresse` also says how the association ended.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// The association is unknown or gone.

@@ -8,7 +8,7 @@
 pub struct Extensions {
     /// Messages may be given up (PR-SCTP, RFC 3758 and 7496), and the peer passes over what is not sent (again): see
     /// [`Reliability`](crate::Reliability). Default `true`. It costs 12 bytes in INIT and INIT ACK, and nothing else as long as
-    /// no message has a policy. `false` is for who must be sure that the peer skips nothing.
+    /// no message has a policy. `false` is for those who must be sure that the peer skips nothing.
     pub partial_reliability: bool,
     /// The RE-CONFIG chunk (RFC 6525): streams are reset and added while the association goes on. What a peer may ask
     /// for is in [`ReconfigurationPolicy`](crate::ReconfigurationPolicy). Default `true`.

@@ -210,6 +210,13 @@ impl ShardedEndpoint {
         }
     }
 
+    /// As [`Endpoint::close`], for all parts.
+    pub fn close(&self) {
+        for part in &self.parts {
+            part.close();
+        }
+    }
+
     /// Aborts every association.
     pub fn abort_all(&self, reason: impl AsRef<[u8]>) {
         for part in &self.parts {

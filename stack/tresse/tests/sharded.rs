@@ -79,6 +79,21 @@ async fn associations_are_spread_and_the_kernel_finds_their_part() {
     assert_eq!(server.forwarded(), (0, 0), "the kernel knows where packets belong");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_endpoint_takes_nobody_and_keeps_who_is_there() {
+    let server = sharded(Config::server(loopback(), PORT), 2);
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let ours = soon("connecting", client.connect((server.local_addr(), PORT))).await.unwrap();
+    let theirs = soon("accepting", server.accept()).await.unwrap();
+    server.close();
+    assert_eq!(
+        soon("refusing", server.accept()).await.unwrap_err(),
+        tresse::AcceptError::EndpointClosed
+    );
+    ours.send(0, "still here").await.unwrap();
+    assert_eq!(soon("a message", theirs.recv()).await.unwrap().payload, "still here");
+}
+
 /// The INIT of the next life arrives at any part, and is passed on to the one with the association.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_peer_that_restarts_is_recognised() {

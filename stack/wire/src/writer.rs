@@ -246,7 +246,7 @@ impl<'b> PacketWriter<'b> {
         self.buffer.len()
     }
 
-    /// Leaves the checksum zero, for who writes it later ([`write_checksum`](crate::write_checksum)) or not at all (RFC 9653).
+    /// Leaves the checksum zero, for those who write it later ([`write_checksum`](crate::write_checksum)) or not at all (RFC 9653).
     /// The length of the packet in bytes.
     #[expect(clippy::must_use_candidate, reason = "the buffer knows its length as well")]
     pub fn finish_without_checksum(self) -> usize {

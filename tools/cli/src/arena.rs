@@ -25,7 +25,7 @@ Examples:
 
 /// The same scenario, through the same emulated links, for every SCTP stack.
 ///
-/// Results are kept as they come; the same command goes on where it was broken off. Stacks that are not
+/// Results are kept as they come; the same command goes on where it was interrupted. Stacks that are not
 /// installed are named and left out. Linux only; needs root, or user namespaces for those stacks that
 /// need no guest.
 #[derive(Debug, clap::Args)]
@@ -159,7 +159,7 @@ fn stop_on_signals(out: &Path, temporary: &Path) {
         let Ok::<i32, std::io::Error>(number) = number else { return };
         let results = out.display();
         complain(format_args!(
-            "broken off; results so far are in {results}, the same command goes on"
+            "interrupted; results so far are in {results}, the same command goes on"
         ));
         // What is left there is of no use to anybody.
         let _ = std::fs::remove_dir_all(temporary);

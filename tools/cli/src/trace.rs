@@ -60,11 +60,11 @@ pub(crate) struct Args {
     /// 9260), 4 (RFC 2960)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     missing_reports: u32,
-    /// Call what is sent again upon fewer reports a timeout, however early that is, as Pedersen's sctp_trace does
+    /// Call what is sent again upon fewer reports a timeout, even where no timer can have expired, as Pedersen's sctp_trace does
     #[arg(long)]
     no_early: bool,
-    /// RTO.Min of the RTO that is estimated, in milliseconds; what was reported missing and is sent again sooner than
-    /// that RTO, no timer has sent
+    /// RTO.Min of the RTO that is estimated, in milliseconds; what was reported missing and is sent again sooner is no
+    /// timeout
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     rto_min: u32,
     /// An association of which nothing is seen for this many seconds is given up

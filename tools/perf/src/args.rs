@@ -43,7 +43,7 @@ pub(crate) struct Common {
     /// Hold small messages while data is outstanding (Nagle) instead of sending them at once
     #[arg(long)]
     pub(crate) nagle: bool,
-    /// Give up when the peer made no progress for so long
+    /// Give up when the peer made no progress for this long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_duration)]
     pub(crate) timeout: Duration,
     /// Time between two lines of figures
@@ -107,7 +107,7 @@ pub(crate) struct ClientArgs {
     /// address that routes to the server, any port]
     #[arg(long, visible_alias = "local", value_name = "ADDR[:PORT]")]
     pub(crate) bind: Vec<String>,
-    /// Give up connecting after so long
+    /// Give up connecting after this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use super::mac::Algorithm;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authentication {
     /// Types of chunks that are taken from the peer only if they are authenticated (SCTP_AUTH_CHUNK, RFC 6458 §8.3.1). Default:
-    /// none. [`ChunkType::DATA`] is for who wants to be sure of what is read. With [`ChunkType::ABORT`] nobody else can end the
+    /// none. [`ChunkType::DATA`] is for those who want to be sure of what is read. With [`ChunkType::ABORT`] nobody else can end the
     /// association, and a peer that has lost it can neither; with [`ChunkType::COOKIE_ECHO`] only who knows a key
     /// can open one, and a peer that has lost it can restart only with the keys of the old one (RFC 4895 §6.3). INIT, INIT
     /// ACK, SHUTDOWN COMPLETE and AUTH cannot be listed. Each packet with such a chunk costs 28 bytes with SHA-1, 40 with

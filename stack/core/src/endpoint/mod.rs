@@ -72,6 +72,9 @@ slotmap::new_key_type! {
 /// 3. [`poll_transmit`](Self::poll_transmit) until `None`, sending each packet;
 /// 4. wait until [`poll_timeout`](Self::poll_timeout) or the next packet.
 ///
+/// Two more are for those who have what they take or give: [`handle_icmp`](Self::handle_icmp) and
+/// [`poll_trace`](Self::poll_trace).
+///
 /// Any call may make packets, events and another deadline appear; polling them again is cheap.
 #[derive(Debug)]
 pub struct Endpoint {
