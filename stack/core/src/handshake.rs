@@ -34,16 +34,16 @@ pub(crate) struct PeerParameters {
     pub(crate) addresses: Vec<IpAddr>,
     /// It has more addresses than those.
     pub(crate) omitted: bool,
-    pub(crate) extensions: Extensions,
+    pub(crate) extensions: Capabilities,
     /// Adaptation Layer Indication.
     pub(crate) adaptation: Option<u32>,
     /// What it says of authenticated chunks, if this end authenticates, too.
     pub(crate) offer: Option<Box<Offer>>,
 }
 
-/// Extensions of the protocol that an endpoint offers, or that both ends have agreed on.
+/// What an endpoint is capable of beyond RFC 9260 and offers, or what both ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extensions {
+pub(crate) struct Capabilities {
     /// TIMESTAMP chunks (Ladha et al. §4).
     pub(crate) timestamp: bool,
     /// R bits of DATA and SACK (draft-proshin-tsvwg-sctp-rtx-bit-03).
@@ -56,9 +56,9 @@ pub(crate) struct Extensions {
     pub(crate) chosen: extensions::Extensions,
 }
 
-impl Extensions {
+impl Capabilities {
     /// None at all.
-    pub(crate) const NONE: Extensions = Extensions {
+    pub(crate) const NONE: Capabilities = Capabilities {
         timestamp: false,
         retransmit_bit: false,
         nr_sack: false,
@@ -67,9 +67,9 @@ impl Extensions {
     };
 
     /// What an end with these settings offers.
-    pub(crate) fn of(config: &AssociationConfig) -> Extensions {
+    pub(crate) fn of(config: &AssociationConfig) -> Capabilities {
         let profile = &config.profile;
-        Extensions {
+        Capabilities {
             timestamp: profile.offers_timestamps(),
             retransmit_bit: profile.offers_retransmit_bit(),
             nr_sack: profile.sack.nr_sack != NrSackMode::Off,
@@ -79,7 +79,7 @@ impl Extensions {
     }
 
     /// What both ends offer; the rest is silently off.
-    pub(crate) fn and(self, other: Extensions) -> Extensions {
+    pub(crate) fn and(self, other: Capabilities) -> Capabilities {
         let i_forward_tsn = self.i_forward_tsn && other.i_forward_tsn;
         let mut chosen = self.chosen.and(other.chosen);
         // RFC 8260 §2.3.1: "The partial reliability extension [...] can be used in combination with user message interleaving
@@ -87,7 +87,7 @@ impl Extensions {
         if chosen.interleaving {
             chosen.partial_reliability = i_forward_tsn;
         }
-        Extensions {
+        Capabilities {
             timestamp: self.timestamp && other.timestamp,
             retransmit_bit: self.retransmit_bit && other.retransmit_bit,
             nr_sack: self.nr_sack && other.nr_sack,
@@ -147,8 +147,8 @@ impl Extensions {
     }
 
     /// The inverse of [`to_bits`](Self::to_bits).
-    pub(crate) fn from_bits(bits: u8) -> Extensions {
-        Extensions {
+    pub(crate) fn from_bits(bits: u8) -> Capabilities {
+        Capabilities {
             timestamp: bits & 1 != 0,
             retransmit_bit: bits & 2 != 0,
             nr_sack: bits & 4 != 0,
@@ -254,7 +254,7 @@ pub(crate) fn read_init<'a>(
             //= RFC 9260 3.3.2.1.2-2 3.3.3-20 5.1.2-1
             addresses: vec![source],
             omitted: false,
-            extensions: Extensions::NONE,
+            extensions: Capabilities::NONE,
             adaptation: None,
             offer: None,
         },
@@ -421,7 +421,7 @@ impl PeerParameters {
         writer: &mut ParameterWriter,
     ) {
         Self::write_addresses(addresses, writer);
-        Extensions::of(config).write(writer);
+        Capabilities::of(config).write(writer);
         if let Some(offer) = offer {
             offer.write(writer);
         }

@@ -25,7 +25,7 @@ pub enum PathState {
     Unconfirmed,
     /// Usable.
     Active,
-    /// More than PotentiallyFailed.Max.Retrans consecutive errors: probed, and without data as long
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors: asked by HEARTBEATs, and without data as long
     /// as another path is active (RFC 7829).
     PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).

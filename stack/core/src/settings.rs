@@ -11,9 +11,9 @@ use crate::profile;
 /// [`Endpoint::configure_path`](crate::Endpoint::configure_path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSettings {
-    /// Whether the path is probed while it is idle (RFC 9260 §8.3). Default: `heartbeat.enabled` of
+    /// Whether the path is asked by HEARTBEATs while it is idle (RFC 9260 §8.3). Default: `heartbeat.enabled` of
     /// the profile. Without, nobody notices the failure of a path that carries nothing. An address
-    /// that is not confirmed yet is probed in any case (§5.4).
+    /// that is not confirmed yet is asked in any case (§5.4).
     pub heartbeats: bool,
     /// HB.interval, to which RTO is added; at most 2^32 - 1 ms, some seven weeks. Default:
     /// `heartbeat.interval_ms`.

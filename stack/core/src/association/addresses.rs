@@ -247,7 +247,7 @@ impl Addresses {
             return;
         }
         let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
-        cx.paths[path].heartbeat.begin_search(info);
+        cx.paths[path].heartbeat.begin_trial(info);
         for source in others {
             let info = Bytes::copy_from_slice(&info.encode());
             cx.push(path, Control::Heartbeat(info, Some(source)));
@@ -262,7 +262,7 @@ impl Addresses {
         if cx.paths[path].address.shuns(local) {
             return;
         }
-        cx.paths[path].heartbeat.end_search();
+        cx.paths[path].heartbeat.end_trial();
         if cx.paths[path].doubts_source() {
             self.take(cx, path, local);
         } else {

@@ -210,7 +210,7 @@ impl Monitor {
         p.heartbeat.keep_late(lost);
         p.rtt.back_off(profile);
         if error {
-            p.lose_patience(Pace::Error);
+            p.back_off_standard(Pace::Error);
         }
         cx.count_failure(path, path_error);
         self.addresses.doubt(cx, path, lost.sent);
@@ -247,7 +247,7 @@ impl Monitor {
             forgive_errors(cx, sender);
             return None;
         }
-        if p.heartbeat.searches(info) {
+        if p.heartbeat.tries_source(info) {
             self.addresses.found(cx, path, local);
             return None;
         }

@@ -12,8 +12,8 @@ use super::opening::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
 use crate::event::{CloseReason, Event, LossCause};
-use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
-use crate::path::{PATIENCE, Path, PathId};
+use crate::handshake::{Capabilities, PeerInit, PeerParameters, Refusal, read_init};
+use crate::path::{DOUBTED_AFTER, Path, PathId};
 use crate::time::Time;
 
 /// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).
@@ -156,7 +156,7 @@ impl Association {
         let profile = cx.profile();
         cx.paths[path].rtt.back_off(profile);
         // What has answered our INIT may be gone: one packet can be lost, two are a reason to try others.
-        if attempts >= PATIENCE {
+        if attempts >= DOUBTED_AFTER {
             cx.paths[path].address.doubt();
         }
         parts.monitor.doubt(&mut cx, path, now);
@@ -289,7 +289,7 @@ impl Association {
         for failure in self.sender.begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
-        let extensions = Extensions::of(&self.config).and(peer.extensions);
+        let extensions = Capabilities::of(&self.config).and(peer.extensions);
         self.receiver.begin(peer.initial_tsn, inbound, extensions, &self.config);
         self.sender.agree(extensions, &self.config);
         self.extras.reconfiguration = extensions

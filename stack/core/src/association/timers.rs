@@ -15,7 +15,7 @@ impl Association {
             }
         };
         let state = self.state();
-        consider(self.sender.probe_deadline());
+        consider(self.sender.window_probe_deadline());
         consider(self.extras.reconfiguration.as_ref().and_then(|r| r.deadline(state)));
         consider(self.extras.changes.deadline(state));
         if !self.is_closed() {

@@ -36,7 +36,7 @@ use crate::time::Time;
 
 /// What coupled controllers know of a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PathView {
+pub(crate) struct CoupledPath {
     /// Bytes.
     pub(crate) cwnd: f64,
     /// Bytes; no more than the peer's receive buffer, also while it is "arbitrarily high".
@@ -47,7 +47,7 @@ pub(crate) struct PathView {
     pub(crate) between_losses: f64,
 }
 
-impl PathView {
+impl CoupledPath {
     /// Bytes per second.
     fn rate(&self) -> f64 {
         self.cwnd / self.rtt
@@ -57,25 +57,25 @@ impl PathView {
 /// The path of a controller, and those that carry data beside it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Coupled<'a> {
-    pub(crate) own: PathView,
+    pub(crate) own: CoupledPath,
     /// Of the others those that losses or other flows limit, if this one is limited so, too: usable, with data in
     /// flight, or new data within the last RTO. Empty for a controller that does not
     /// ask for them ([`CongestionControl::is_coupled`]).
-    pub(crate) others: &'a [PathView],
+    pub(crate) others: &'a [CoupledPath],
 }
 
 impl Coupled<'_> {
-    fn all(&self) -> impl Iterator<Item = &PathView> + Clone {
+    fn all(&self) -> impl Iterator<Item = &CoupledPath> + Clone {
         std::iter::once(&self.own).chain(self.others)
     }
 
     /// The sum of `value` over all paths.
-    fn sum(&self, value: impl Fn(&PathView) -> f64) -> f64 {
+    fn sum(&self, value: impl Fn(&CoupledPath) -> f64) -> f64 {
         self.all().map(value).sum()
     }
 
     /// The largest `value` of all paths.
-    fn max(&self, value: impl Fn(&PathView) -> f64) -> f64 {
+    fn max(&self, value: impl Fn(&CoupledPath) -> f64) -> f64 {
         self.all().map(value).fold(0.0, f64::max)
     }
 }

@@ -19,7 +19,7 @@
 //! The lowest ssthresh is one PMDCS when there are several paths, as in the draft.
 
 use super::Coupled;
-use super::PathView;
+use super::CoupledPath;
 use super::coupled::{Coupling, Limits};
 
 #[derive(Debug, Default)]
@@ -32,10 +32,10 @@ pub(crate) struct Olia {
 
 /// `a_P`.
 fn shift(paths: &Coupled<'_>) -> f64 {
-    let quality = |p: &PathView| p.between_losses / (p.rtt * p.rtt);
+    let quality = |p: &CoupledPath| p.between_losses / (p.rtt * p.rtt);
     let (best, widest) = (paths.max(quality), paths.max(|p| p.cwnd));
-    let is_widest = |p: &PathView| p.cwnd >= widest;
-    let is_collected = |p: &PathView| !is_widest(p) && quality(p) >= best;
+    let is_widest = |p: &CoupledPath| p.cwnd >= widest;
+    let is_collected = |p: &CoupledPath| !is_widest(p) && quality(p) >= best;
     let collected = paths.all().filter(|p| is_collected(p)).count();
     if collected == 0 {
         return 0.0;
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
     use crate::congestion::tests::{LIMITS, close, path};
 
-    fn lossless(cwnd: f64, between_losses: f64) -> PathView {
-        PathView { between_losses, ..path(cwnd, 1e6, 0.1) }
+    fn lossless(cwnd: f64, between_losses: f64) -> CoupledPath {
+        CoupledPath { between_losses, ..path(cwnd, 1e6, 0.1) }
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_best_is_the_one_where_tcp_would_be_fastest() {
         // Twice the bytes between losses, but twice the RTT: a quarter of 2.
-        let slow = PathView { rtt: 0.2, ..lossless(10_000.0, 4e4) };
+        let slow = CoupledPath { rtt: 0.2, ..lossless(10_000.0, 4e4) };
         let paths = Coupled { own: slow, others: &[lossless(30_000.0, 2e4)] };
         assert_eq!(shift(&paths), 0.0);
     }

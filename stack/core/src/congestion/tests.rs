@@ -8,8 +8,8 @@ use crate::rng::Rng;
 /// A floor of four packets of 1000 bytes.
 pub(super) const LIMITS: Limits = Limits { half: 12_345, floor: 4000 };
 
-pub(super) fn path(cwnd: f64, ssthresh: f64, rtt: f64) -> PathView {
-    PathView { cwnd, ssthresh, rtt, between_losses: 0.0 }
+pub(super) fn path(cwnd: f64, ssthresh: f64, rtt: f64) -> CoupledPath {
+    CoupledPath { cwnd, ssthresh, rtt, between_losses: 0.0 }
 }
 
 pub(super) fn close(a: f64, b: f64) -> bool {
@@ -35,8 +35,8 @@ fn controller(algorithm: CongestionAlgorithm) -> Controller {
     Controller::new(&parameters, PMDCS, false)
 }
 
-fn view(control: &dyn CongestionControl, rtt: f64) -> PathView {
-    PathView {
+fn view(control: &dyn CongestionControl, rtt: f64) -> CoupledPath {
+    CoupledPath {
         cwnd: control.cwnd() as f64,
         ssthresh: control.ssthresh().min(1 << 20) as f64,
         rtt,

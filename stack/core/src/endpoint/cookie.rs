@@ -20,7 +20,7 @@ use tresse_wire::{Tsn, VerificationTag};
 
 use crate::association::AcceptedCookie;
 use crate::auth::Offer;
-use crate::handshake::{Extensions, PeerParameters};
+use crate::handshake::{Capabilities, PeerParameters};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::time::Time;
@@ -161,7 +161,7 @@ impl Cookie {
             [0] => (None, None),
             _ => (Some(Box::new(r.offer()?)), Some(Box::new(r.offer()?))),
         };
-        let mut extensions = Extensions::from_bits(extensions);
+        let mut extensions = Capabilities::from_bits(extensions);
         extensions.chosen.authentication = peer_offer.is_some();
         extensions.chosen.address_reconfiguration = flags & 128 != 0;
         extensions.chosen.ecn = flags & 4 != 0;
@@ -301,7 +301,11 @@ mod tests {
                 inbound_streams: 20,
                 omitted: true,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
-                extensions: Extensions { retransmit_bit: true, nr_sack: true, ..Extensions::NONE },
+                extensions: Capabilities {
+                    retransmit_bit: true,
+                    nr_sack: true,
+                    ..Capabilities::NONE
+                },
                 adaptation: Some(9),
                 offer: None,
             },

@@ -7,7 +7,7 @@ use crate::time::Time;
 
 /// Errors in a row after which a source that has worked is left for another. One that never has is left
 /// at the first.
-pub(crate) const PATIENCE: u32 = 2;
+pub(crate) const DOUBTED_AFTER: u32 = 2;
 
 /// The addresses of one path.
 #[derive(Debug)]
@@ -132,12 +132,13 @@ impl Address {
 
     /// Whether the source is to be left for another, after this many failures in a row.
     pub(super) fn is_doubtful(&self, failures: u32) -> bool {
-        !self.proven || failures.max(self.unanswered) >= PATIENCE
+        !self.proven || failures.max(self.unanswered) >= DOUBTED_AFTER
     }
 
     /// The source is left, after this many failures in a row.
     pub(super) fn shun(&mut self, failures: u32) {
-        self.shunned = self.local.filter(|_| self.unanswered >= PATIENCE && failures < PATIENCE);
+        self.shunned =
+            self.local.filter(|_| self.unanswered >= DOUBTED_AFTER && failures < DOUBTED_AFTER);
     }
 
     /// Packets leave from `local` from now on.

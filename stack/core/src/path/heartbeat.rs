@@ -54,7 +54,7 @@ pub(crate) struct HeartbeatState {
     /// Those that were not answered in time, and may be yet: the last few.
     late: Vec<HeartbeatInfo>,
     /// The same as `outstanding`, of those that were sent from other sources than that of the path.
-    search: Option<HeartbeatInfo>,
+    trial: Option<HeartbeatInfo>,
     /// Where an answer to those has come since.
     found: Option<IpAddr>,
     /// When it was first asked whether the peer is still there, because of an INIT from another UDP port.
@@ -123,18 +123,18 @@ impl HeartbeatState {
     }
 
     /// It was sent from other sources than that of the path, and its answer shows one that works.
-    pub(crate) fn begin_search(&mut self, info: HeartbeatInfo) {
-        (self.search, self.found) = (Some(info), None);
+    pub(crate) fn begin_trial(&mut self, info: HeartbeatInfo) {
+        (self.trial, self.found) = (Some(info), None);
     }
 
-    /// This is the search under way.
-    pub(crate) fn searches(&self, info: HeartbeatInfo) -> bool {
-        self.search == Some(info)
+    /// This is the trial under way.
+    pub(crate) fn tries_source(&self, info: HeartbeatInfo) -> bool {
+        self.trial == Some(info)
     }
 
     /// It is over.
-    pub(crate) fn end_search(&mut self) {
-        self.search = None;
+    pub(crate) fn end_trial(&mut self) {
+        self.trial = None;
     }
 
     /// It was answered at `local`, for later.
@@ -142,7 +142,7 @@ impl HeartbeatState {
         self.found = Some(local);
     }
 
-    /// Where a search was answered.
+    /// Where a trial was answered.
     pub(crate) const fn found(&self) -> Option<IpAddr> {
         self.found
     }

@@ -35,7 +35,7 @@ pub use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;
-pub(crate) use address::PATIENCE;
+pub(crate) use address::DOUBTED_AFTER;
 pub(crate) use buffer_splitting::allows as share_allows;
 use bursts::Bursts;
 use calm::Calm;
@@ -308,8 +308,8 @@ impl Path {
     }
 
     /// The timer of RFC 9260 has expired here (rule E2).
-    pub(crate) fn lose_patience(&mut self, pace: Pace) {
-        self.rtt.lose_patience(pace);
+    pub(crate) fn back_off_standard(&mut self, pace: Pace) {
+        self.rtt.back_off_standard(pace);
         self.reachability.on_missed(pace);
     }
 

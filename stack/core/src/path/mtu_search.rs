@@ -12,7 +12,7 @@
 //!
 //! Where a link is slow, a large packet holds up all that is behind it, and a probe is one: what the answers to smaller
 //! ones took beyond the round trip says how long it would be under way. None is sent that would take longer than a round trip, and
-//! [`PATIENCE`] at least. The configured MTU is not asked about.
+//! [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ const GUESS_PROBES: u8 = 2;
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// A probe may take so much longer than the round trip, however short that is.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// A probe may hold up what is behind it for so long, however short the round trip is.
+const LEAST_DETENTION: Duration = Duration::from_millis(100);
 
 /// Common sizes: tunnels of various kinds, Google's cloud, PPPoE, Ethernet, FDDI, jumbo frames, the loopback interface.
 const COMMON: [usize; 16] = [
@@ -46,7 +46,7 @@ const COMMON: [usize; 16] = [
 
 /// The states of RFC 8899 §5.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum SearchState {
     Disabled,
     Base,
     Error,
@@ -66,7 +66,7 @@ pub(super) enum Verdict {
 /// The search on one path.
 #[derive(Debug)]
 pub(super) struct Search {
-    phase: Phase,
+    phase: SearchState,
     /// BASE_PLPMTU.
     base: usize,
     /// MAX_PLPMTU.
@@ -88,7 +88,7 @@ pub(super) struct Search {
     /// Nanoseconds that each byte of a probe takes, at most.
     per_byte: Option<f64>,
     /// A probe may take so much longer than the round trip.
-    patience: Duration,
+    detention: Duration,
     /// PMTU_RAISE_TIMER.
     raise_after: Duration,
     /// PROBE_TIMER or PMTU_RAISE_TIMER, until then.
@@ -107,7 +107,7 @@ impl Search {
         let max = max.max(configured);
         Search {
             raise_after: MtuDiscovery::RAISE_AFTER,
-            phase: Phase::Disabled,
+            phase: SearchState::Disabled,
             base: configured.min(BASE),
             max,
             guess: configured,
@@ -118,7 +118,7 @@ impl Search {
             awaited: false,
             free: Time::ZERO,
             per_byte: None,
-            patience: PATIENCE,
+            detention: LEAST_DETENTION,
             due: None,
         }
     }
@@ -136,13 +136,13 @@ impl Search {
 
     /// The peer can be reached: the BASE state.
     pub(super) fn begin(&mut self, now: Time) {
-        self.enter(Phase::Base, now);
+        self.enter(SearchState::Base, now);
         self.ceiling = usize::MAX;
     }
 
     /// The peer cannot be reached: the DISABLED state, until `again`.
     pub(super) fn suspend(&mut self, again: Option<Time>) {
-        self.phase = Phase::Disabled;
+        self.phase = SearchState::Disabled;
         self.awaited = false;
         self.due = again;
     }
@@ -157,24 +157,24 @@ impl Search {
         }
         let mut verdict = None;
         match self.phase {
-            Phase::Disabled => self.begin(now),
-            Phase::Base if self.unanswered >= MAX_PROBES => {
-                self.enter(Phase::Error, now);
+            SearchState::Disabled => self.begin(now),
+            SearchState::Base if self.unanswered >= MAX_PROBES => {
+                self.enter(SearchState::Error, now);
                 verdict = Some(Verdict::TooLarge);
             }
-            Phase::Error if lost => self.failures += 1,
-            Phase::Base | Phase::Error => {}
-            Phase::Searching if self.unanswered >= MAX_PROBES => {
+            SearchState::Error if lost => self.failures += 1,
+            SearchState::Base | SearchState::Error => {}
+            SearchState::Searching if self.unanswered >= MAX_PROBES => {
                 self.complete(now);
                 return (None, None);
             }
-            Phase::Searching => {
+            SearchState::Searching => {
                 if self.unanswered >= GUESS_PROBES && self.guess > size {
                     self.ceiling = self.ceiling.min(self.guess);
                 }
             }
-            Phase::Complete => {
-                self.enter(Phase::Searching, now);
+            SearchState::Complete => {
+                self.enter(SearchState::Searching, now);
                 self.ceiling = usize::MAX;
             }
         }
@@ -202,7 +202,7 @@ impl Search {
         self.awaited = true;
         //= RFC 8899 3-12 8-1
         self.free = now + srtt.unwrap_or(rto);
-        self.patience = srtt.unwrap_or(PATIENCE).max(PATIENCE);
+        self.detention = srtt.unwrap_or(LEAST_DETENTION).max(LEAST_DETENTION);
         let doubled = rto.max(SHORTEST_WAIT).saturating_mul(1 << self.failures.min(16));
         self.due = Some(now + doubled.min(self.raise_after));
     }
@@ -230,11 +230,12 @@ impl Search {
         if at == self.probes.len() {
             self.awaited = false;
         }
-        let confirms = matches!(self.phase, Phase::Base | Phase::Error) && probed >= self.base;
-        let raises = probed > size && self.phase != Phase::Disabled;
+        let confirms =
+            matches!(self.phase, SearchState::Base | SearchState::Error) && probed >= self.base;
+        let raises = probed > size && self.phase != SearchState::Disabled;
         if confirms || raises {
             self.ceiling = self.ceiling.max(probed + 1);
-            self.enter(Phase::Searching, now);
+            self.enter(SearchState::Searching, now);
         }
         (confirms || raises).then_some(Verdict::Fits(probed.max(self.base)))
     }
@@ -244,12 +245,12 @@ impl Search {
     /// for a probe that is larger. RFC 8899 §3, 6: one that is not less than what is probed is ignored.
     pub(super) fn on_too_big(&mut self, now: Time, mtu: usize, size: usize) {
         let probed = self.probes.last().filter(|_| self.awaited).map(|(_, probed)| *probed);
-        if self.phase != Phase::Searching || probed.is_none_or(|probed| mtu >= probed) {
+        if self.phase != SearchState::Searching || probed.is_none_or(|probed| mtu >= probed) {
             return;
         }
         self.ceiling = mtu + 1;
         self.guess = mtu;
-        self.enter(Phase::Searching, now);
+        self.enter(SearchState::Searching, now);
         if mtu <= size {
             self.complete(now);
         }
@@ -258,18 +259,18 @@ impl Search {
     //= RFC 8899 3-21 8-4
     /// Packets are lost that are larger than the base, or a router says that they are. `likely` is what it says.
     pub(super) fn on_black_hole(&mut self, now: Time, likely: Option<usize>) {
-        self.enter(Phase::Base, now);
+        self.enter(SearchState::Base, now);
         self.ceiling = likely.map_or(usize::MAX, |likely| likely + 1);
         self.guess = likely.unwrap_or(self.guess);
     }
 
     /// A router says that even the base is too large.
     pub(super) fn on_narrow(&mut self, now: Time) {
-        self.enter(Phase::Error, now);
+        self.enter(SearchState::Error, now);
         self.due = Some(now + self.raise_after);
     }
 
-    fn enter(&mut self, phase: Phase, now: Time) {
+    fn enter(&mut self, phase: SearchState, now: Time) {
         self.phase = phase;
         (self.unanswered, self.failures, self.awaited) = (0, 0, false);
         self.due = Some(now.max(self.free));
@@ -278,7 +279,7 @@ impl Search {
     //= RFC 8899 5.1.1-2 5.2-1 6.2.1.3-1
     /// No more probes until larger ones are tried again.
     fn complete(&mut self, now: Time) {
-        self.phase = Phase::Complete;
+        self.phase = SearchState::Complete;
         self.awaited = false;
         self.due = Some(now + self.raise_after);
     }
@@ -288,15 +289,15 @@ impl Search {
     fn candidate(&self, size: usize) -> Option<usize> {
         let is_possible = |probed: &usize| (size + 1..self.ceiling).contains(probed);
         match self.phase {
-            Phase::Base | Phase::Error => Some(self.base),
-            Phase::Searching if is_possible(&self.guess) => Some(self.guess),
-            Phase::Searching => {
+            SearchState::Base | SearchState::Error => Some(self.base),
+            SearchState::Searching if is_possible(&self.guess) => Some(self.guess),
+            SearchState::Searching => {
                 let common = COMMON.into_iter().filter(|common| *common < self.max);
                 let next = common.chain([self.max]).find(is_possible);
                 let time = |probed| self.per_byte.unwrap_or(0.0) * probed as f64;
-                next.filter(|probed| time(*probed) <= self.patience.as_nanos() as f64)
+                next.filter(|probed| time(*probed) <= self.detention.as_nanos() as f64)
             }
-            Phase::Disabled | Phase::Complete => None,
+            SearchState::Disabled | SearchState::Complete => None,
         }
     }
 }
@@ -314,7 +315,7 @@ mod tests {
     fn play(search: &mut Search, mut size: usize, real: usize, tells: bool) -> (usize, u32, u64) {
         let (mut now, mut probes) = (Time::ZERO, 0);
         search.begin(now);
-        while search.phase != Phase::Complete {
+        while search.phase != SearchState::Complete {
             now = search.due().expect("it goes on until it is complete");
             let (verdict, probe) = search.on_timer(now, size);
             if verdict == Some(Verdict::TooLarge) {

@@ -9,13 +9,17 @@ use crate::time::Time;
 impl Path {
     /// The RTO after which something that is not answered is an error.
     pub(crate) fn error_rto(&self, profile: &Profile) -> Duration {
-        if profile.limits.patience { self.rtt.patience(profile, Pace::Error) } else { self.rto() }
+        if profile.limits.patience {
+            self.rtt.standard_rto(profile, Pace::Error)
+        } else {
+            self.rto()
+        }
     }
 
     /// How long nothing is sent until cwnd decays: RTO. Where timers are shorter than RFC 9260's, that is RTO as
     /// RFC 9260 has it: otherwise a thin stream would have lost its window by the time a queue builds up.
     pub(crate) fn idle_after(&self, profile: &Profile) -> Duration {
-        if profile.limits.patience { self.rtt.patience(profile, Pace::Try) } else { self.rto() }
+        if profile.limits.patience { self.rtt.standard_rto(profile, Pace::Try) } else { self.rto() }
     }
 
     /// A heartbeat on a path that is asked more often than by RFC 9260: how long it waits for its answer, which
@@ -25,17 +29,17 @@ impl Path {
             return rto;
         }
         let since = self.reachability.owes_since().unwrap_or(now);
-        let due = since + self.rtt.patience(profile, Pace::Try);
+        let due = since + self.rtt.standard_rto(profile, Pace::Try);
         rto.min(due.since(now).max(2 * self.rtt.srtt().unwrap_or(rto)))
     }
 
     /// A heartbeat that was sent at `sent` is not answered: whether that is an error of the path. It is one
     /// once the path has owed an answer for as long as RFC 9260 would have waited.
     pub(crate) fn is_heartbeat_error(&mut self, now: Time, sent: Time, profile: &Profile) -> bool {
-        let rto = self.rtt.patience(profile, Pace::Try);
+        let rto = self.rtt.standard_rto(profile, Pace::Try);
         let late = self.reachability.owe(now, sent) >= rto;
         if late {
-            self.lose_patience(Pace::Try);
+            self.back_off_standard(Pace::Try);
             self.reachability.settle();
         }
         late
@@ -57,11 +61,11 @@ impl Path {
             self.reachability.settle();
             return true;
         }
-        let late = self.reachability.owe(now, sent) >= self.rtt.patience(profile, Pace::Error);
+        let late = self.reachability.owe(now, sent) >= self.rtt.standard_rto(profile, Pace::Error);
         if late {
-            self.lose_patience(Pace::Error);
+            self.back_off_standard(Pace::Error);
             if !on_time {
-                self.lose_patience(Pace::Try);
+                self.back_off_standard(Pace::Try);
             }
             self.reachability.settle();
         }

@@ -13,7 +13,7 @@
 //!                       packets leave at     in flight, at most
 //! until the path is full as pacing.rs says   2 bdp + headroom    while rate grows by a quarter within 3 rounds, and nothing is lost
 //! then                   0.99 rate           2 bdp + headroom
-//! a probe                (1 + 1 / 2^s) rate  2 bdp + headroom
+//! a trial                (1 + 1 / 2^s) rate  2 bdp + headroom
 //! draining               0.75 rate           bdp - headroom      for one round: once the path is full, every 10 s
 //!                                                                (min_rtt is seen again), and when rivals.rs asks
 //! ```
@@ -26,8 +26,8 @@
 //! which there was too little to send only a larger rate counts. A round in which most took longer
 //! than twice what the limit explains, and at least 4 packets, at less than a quarter of `rate`, shows that the path has become
 //! narrower: what was seen before it is forgotten. After one with enough to send and
-//! without a queue the next two probe: the congestion window, if it was used, grows by bdp / 2^s,
-//! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
+//! without a queue the next two try for more: the congestion window, if it was used, grows by bdp / 2^s,
+//! as one packet per round would take minutes to fill a long fat path. A trial that did not raise
 //! the rate by a quarter of that is not repeated for 16 rounds, and the next one is half as large
 //! (s + 1); one that did is followed by one twice as large. 3 <= s <= 7.
 //!
@@ -56,10 +56,10 @@ const ROUNDS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(10);
 /// Rounds without growth after which the path is full.
 const FULL_ROUNDS: u32 = 3;
-/// Rounds without a probe after one in vain.
-const PROBE_REST: u32 = 16;
-/// Rounds of a probe.
-const PROBE_ROUNDS: u32 = 2;
+/// Rounds without a trial after one in vain.
+const TRIAL_REST: u32 = 16;
+/// Rounds of a trial.
+const TRIAL_ROUNDS: u32 = 2;
 /// A path is narrower, not only shared, if its queue is drained this many times slower than before.
 const NARROWER: f64 = 4.0;
 /// Bounds of `s`.
@@ -96,10 +96,10 @@ pub(crate) struct QueueLimit {
     growth: Growth,
     /// The queue drains until this is acknowledged.
     drain: Option<u64>,
-    probe: Option<Probe>,
-    /// Rounds until the next probe.
+    trial: Option<Trial>,
+    /// Rounds until the next trial.
     rest: u32,
-    /// A probe is this power of two smaller than the bandwidth-delay product.
+    /// A trial is this power of two smaller than the bandwidth-delay product.
     shift: u32,
     pressure: Pressure,
     rivals: Rivals,
@@ -108,7 +108,7 @@ pub(crate) struct QueueLimit {
 /// A little more is sent, to see whether the rate rises. What leaves in one round is acknowledged
 /// in the next.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
+struct Trial {
     rounds: u32,
     /// The rate before.
     rate: f64,
@@ -151,7 +151,7 @@ impl QueueLimit {
             window_since: Time::ZERO,
             growth: Growth::default(),
             drain: None,
-            probe: None,
+            trial: None,
             rest: 0,
             shift: MIN_SHIFT,
             pressure: Pressure::default(),
@@ -167,7 +167,7 @@ impl QueueLimit {
     }
 
     /// A SACK acknowledged something on the path; `next_seq` is the next one to be sent. Returns
-    /// by how many bytes the window may grow because a probe for more begins.
+    /// by how many bytes the window may grow because a trial for more begins.
     pub(crate) fn on_ack(&mut self, now: Time, ack: &PathAck, next_seq: u64) -> usize {
         self.delivered += ack.bytes as u64;
         let Some(highest) = ack.highest_newly_acked else { return 0 };
@@ -196,8 +196,8 @@ impl QueueLimit {
             self.round =
                 Some(Round { since: now, delivered, end, starved: false, rtt: None, late: 0 });
         }
-        let begins = self.probe.is_some_and(|probe| probe.rounds == PROBE_ROUNDS);
-        if finished.is_some() && begins { self.probe_bytes() } else { 0 }
+        let begins = self.trial.is_some_and(|trial| trial.rounds == TRIAL_ROUNDS);
+        if finished.is_some() && begins { self.trial_bytes() } else { 0 }
     }
 
     fn note_rtt(&mut self, now: Time, rtt: Duration, next_seq: u64) {
@@ -227,27 +227,27 @@ impl QueueLimit {
         let starting = self.is_starting();
         let asks = !starting && self.rivals.on_round(round.rtt, ours, empty);
         self.rest = self.rest.saturating_sub(1);
-        if let Some(probe) = &mut self.probe {
-            probe.rounds -= 1;
+        if let Some(trial) = &mut self.trial {
+            trial.rounds -= 1;
         }
         if self.has_narrowed(round, rate) {
             self.rates = [rate; ROUNDS];
-            self.probe = None;
+            self.trial = None;
         }
         if round.starved && rate <= self.rate() {
-            self.probe = self.probe.filter(|probe| probe.rounds > 0);
+            self.trial = self.trial.filter(|trial| trial.rounds > 0);
             return asks;
         }
         self.rates[self.next] = rate;
         self.next = (self.next + 1) % ROUNDS;
         self.growth.on_round(rate);
-        if let Some(probe) = self.probe.filter(|probe| probe.rounds == 0) {
-            self.probe = None;
-            let expected = probe.rate * (1.0 + 0.25 / f64::from(1u32 << self.shift));
-            self.judge_probe(self.rate() > expected);
+        if let Some(trial) = self.trial.filter(|trial| trial.rounds == 0) {
+            self.trial = None;
+            let expected = trial.rate * (1.0 + 0.25 / f64::from(1u32 << self.shift));
+            self.judge_trial(self.rate() > expected);
         }
-        if self.probe.is_none() && empty && !round.starved && self.rest == 0 {
-            self.probe = Some(Probe { rounds: PROBE_ROUNDS, rate: self.rate() });
+        if self.trial.is_none() && empty && !round.starved && self.rest == 0 {
+            self.trial = Some(Trial { rounds: TRIAL_ROUNDS, rate: self.rate() });
         }
         asks
     }
@@ -273,16 +273,16 @@ impl QueueLimit {
         queue && rate * NARROWER < self.rate()
     }
 
-    fn judge_probe(&mut self, worth_it: bool) {
+    fn judge_trial(&mut self, worth_it: bool) {
         if worth_it {
             self.shift = (self.shift - 1).max(MIN_SHIFT);
         } else {
-            self.rest = PROBE_REST;
+            self.rest = TRIAL_REST;
             self.shift = (self.shift + 1).min(MAX_SHIFT);
         }
     }
 
-    fn probe_bytes(&self) -> usize {
+    fn trial_bytes(&self) -> usize {
         self.bdp() >> self.shift
     }
 
@@ -333,8 +333,8 @@ impl QueueLimit {
     pub(crate) fn on_loss(&mut self) {
         self.growth.rounds = FULL_ROUNDS;
         self.pressure.on_loss(self.packets());
-        if self.probe.take().is_some() {
-            self.judge_probe(false);
+        if self.trial.take().is_some() {
+            self.judge_trial(false);
         }
     }
 
@@ -356,7 +356,7 @@ impl QueueLimit {
         if self.is_starting() || self.bdp() == 0 || self.rivals.are_here() {
             return None;
         }
-        let gain = match (self.drain, self.probe) {
+        let gain = match (self.drain, self.trial) {
             (Some(_), _) => DRAINING,
             (None, Some(_)) => 1.0 + 1.0 / f64::from(1u32 << self.shift),
             (None, None) => CRUISING,

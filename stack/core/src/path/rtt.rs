@@ -195,14 +195,14 @@ impl RttEstimator {
     }
 
     /// RTO by RFC 9260 alone: no mechanism moves its RTO.Min, and it is backed off when that timer has expired.
-    pub(crate) fn patience(&self, profile: &Profile, pace: Pace) -> Duration {
+    pub(crate) fn standard_rto(&self, profile: &Profile, pace: Pace) -> Duration {
         let more = if pace == Pace::Error { self.spared } else { Duration::ZERO };
         let rto = self.unbacked(self.parameters.min(), more);
         (0..self.expired[pace as usize]).fold(rto, |rto, _| t3_rtx::back_off(profile, rto))
     }
 
     /// That timer has expired (rule E2).
-    pub(crate) fn lose_patience(&mut self, pace: Pace) {
+    pub(crate) fn back_off_standard(&mut self, pace: Pace) {
         let expired = &mut self.expired[pace as usize];
         // By then RTO is RTO.Max.
         *expired = (*expired + 1).min(64);

@@ -20,7 +20,7 @@ use crate::ack::received::ReceivedTsns;
 use crate::ack::report::Report;
 use crate::ack::timestamps::TimestampEcho;
 use crate::config::AssociationConfig;
-use crate::handshake::Extensions;
+use crate::handshake::Capabilities;
 use crate::ids::PathId;
 use crate::profile::NrSackMode;
 use crate::streams::inbound::Inbound;
@@ -82,7 +82,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// Of a peer that is not known yet.
     pub(crate) fn new(config: &AssociationConfig) -> Receiver {
-        Receiver::of(None, 0, Extensions::NONE, Reading::default(), config)
+        Receiver::of(None, 0, Capabilities::NONE, Reading::default(), config)
     }
 
     /// The handshake has shown what the peer is. Messages of an earlier life of it that are complete stay readable, and go
@@ -91,7 +91,7 @@ impl Receiver {
         &mut self,
         initial_tsn: Tsn,
         streams: u16,
-        extensions: Extensions,
+        extensions: Capabilities,
         config: &AssociationConfig,
     ) {
         self.inbound.end_partial_delivery();
@@ -103,13 +103,13 @@ impl Receiver {
     /// The peer is not known any more: nothing of it is kept, read or not.
     pub(crate) fn forget(&mut self, config: &AssociationConfig) {
         let reading = self.reading.without_messages();
-        *self = Receiver::of(None, 0, Extensions::NONE, reading, config);
+        *self = Receiver::of(None, 0, Capabilities::NONE, reading, config);
     }
 
     fn of(
         initial_tsn: Option<Tsn>,
         streams: u16,
-        extensions: Extensions,
+        extensions: Capabilities,
         reading: Reading,
         config: &AssociationConfig,
     ) -> Receiver {

@@ -6,7 +6,7 @@ use tresse_wire::{StreamId, Tsn};
 use super::{Context, Sender, Work, context};
 use crate::config::AssociationConfig;
 use crate::event::{LossCause, SendFailure, SendOptions};
-use crate::handshake::Extensions;
+use crate::handshake::Capabilities;
 use crate::path::{PathId, Paths};
 use crate::scoreboard::Outstanding;
 use crate::time::Time;
@@ -49,7 +49,7 @@ impl Sender {
 
     /// What was agreed with the peer.
     #[inline]
-    pub(crate) const fn extensions(&self) -> Extensions {
+    pub(crate) const fn extensions(&self) -> Capabilities {
         self.extensions
     }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Context, Sender};
-use crate::congestion::{CongestionControl, Coupled, PathView};
+use crate::congestion::{CongestionControl, Coupled, CoupledPath};
 use crate::path::{Path, PathId};
 use crate::time::Time;
 
@@ -19,8 +19,8 @@ impl Sender {
         tell: impl FnOnce(&mut dyn CongestionControl, Coupled<'_>),
     ) {
         let now = cx.now;
-        let mut own = PathView::default();
-        let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
+        let mut own = CoupledPath::default();
+        let mut others: SmallVec<[CoupledPath; 4]> = SmallVec::new();
         if cx.paths[path].window.control().is_coupled() {
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
@@ -35,11 +35,11 @@ impl Sender {
         tell(cx.paths[path].window.control_mut(), Coupled { own, others: &others });
     }
 
-    fn view(&self, path: &Path) -> PathView {
+    fn view(&self, path: &Path) -> CoupledPath {
         let control = path.window.control();
         // RFC 6356 §3: while a path recovers, ssthresh is its window.
         let cwnd = if path.window.is_reducing() { control.ssthresh() } else { control.cwnd() };
-        PathView {
+        CoupledPath {
             cwnd: cwnd as f64,
             ssthresh: control.ssthresh().min(self.buffer.peer_buffer()) as f64,
             rtt: path.rtt.srtt().unwrap_or(path.rto()).as_secs_f64().max(MIN_RTT),

@@ -29,7 +29,7 @@ use tresse_wire::{StreamId, Tsn};
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
-use crate::handshake::Extensions;
+use crate::handshake::Capabilities;
 use crate::journal::Journal;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
@@ -100,7 +100,7 @@ pub(crate) struct Sender {
     overrides: CwndOverrides,
     zero_window: ZeroWindow,
     /// What was agreed with the peer.
-    extensions: Extensions,
+    extensions: Capabilities,
     distribution: Distribution,
     /// Once a message was sent that may be given up.
     partial: Option<Box<Partial>>,
@@ -131,7 +131,7 @@ impl Sender {
             buffer: SendBuffer::new(config.send_buffer, config.profile.streams.reserve),
             overrides: CwndOverrides::default(),
             zero_window: ZeroWindow::default(),
-            extensions: Extensions::NONE,
+            extensions: Capabilities::NONE,
             distribution: Distribution::new(multipath),
             partial: None,
             max_segment: config.max_segment.unwrap_or(usize::MAX),
@@ -140,7 +140,7 @@ impl Sender {
     }
 
     /// The handshake has agreed on these extensions.
-    pub(crate) fn agree(&mut self, extensions: Extensions, config: &AssociationConfig) {
+    pub(crate) fn agree(&mut self, extensions: Capabilities, config: &AssociationConfig) {
         self.extensions = extensions;
         self.board.set_interleaved(extensions.chosen.interleaving);
         self.queue.set_interleaving(extensions.chosen.interleaving);

@@ -83,7 +83,7 @@ impl Context<'_> {
     }
 
     fn patience_with(&self, path: PathId, pace: Pace) -> Duration {
-        self.paths[path].rtt.patience(self.profile(), pace)
+        self.paths[path].rtt.standard_rto(self.profile(), pace)
     }
 
     /// A timer starts on `path`, with RTO: how long it runs.
@@ -138,7 +138,7 @@ impl Context<'_> {
         if due > now {
             return false;
         }
-        self.paths[path].lose_patience(pace);
+        self.paths[path].back_off_standard(pace);
         let path = self.paths.next_in_turn(path, pace);
         let rto = self.patience_with(path, pace);
         // A late expiration must not delay the deadline of the next path.

@@ -20,22 +20,22 @@ impl Sender {
     ) {
         let now = cx.now;
         let board = &self.board;
-        if let Some(probe) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
+        if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             let delay = cx.profile().max_sack_delay();
-            if probe.asked {
+            if timed.asked {
                 cx.paths[path].rtt.spare_delay(delay);
             }
-            let delay = if probe.asked { Duration::ZERO } else { delay };
+            let delay = if timed.asked { Duration::ZERO } else { delay };
             // A SACK that was lost makes the round trip of the timed chunk long, and not that of the latest one.
             // If that was sent again, nothing is known.
             if let Some(latest) = latest.filter(|latest| latest.transmissions == 1) {
-                let sent = latest.sent.max(probe.sent);
+                let sent = latest.sent.max(timed.sent);
                 cx.paths[path].calm.sample(now, now.since(sent), delay);
             }
-            self.sample_rtt(cx, path, probe.sent);
+            self.sample_rtt(cx, path, timed.sent);
             // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
-            let rtt = now.since(probe.sent);
-            if let Some((srtt, rttvar)) = self.recovery.adapted(probe.seq, rtt) {
+            let rtt = now.since(timed.sent);
+            if let Some((srtt, rttvar)) = self.recovery.adapted(timed.seq, rtt) {
                 cx.paths[path].rtt.adapt(srtt, rttvar);
             }
         }

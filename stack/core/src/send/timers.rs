@@ -10,7 +10,7 @@ use crate::time::Time;
 
 impl Sender {
     /// When the window of the peer is probed, if it is closed.
-    pub(crate) const fn probe_deadline(&self) -> Option<Time> {
+    pub(crate) const fn window_probe_deadline(&self) -> Option<Time> {
         self.zero_window.deadline()
     }
 
@@ -61,7 +61,7 @@ impl Sender {
         let new_data_ready = self.new_data_ready(cx);
         let path = cx.paths.data_path();
         let beside = self.recovery.probes_tail_beside();
-        let probe_due = self.tail_probe_deadline(cx.paths).is_some_and(|at| at <= now);
+        let tail_probe_due = self.tail_probe_deadline(cx.paths).is_some_and(|at| at <= now);
         let earliest = self.board.earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
         let t3_due = cx.paths[path].t3.is_due(now);
@@ -69,7 +69,7 @@ impl Sender {
         let round_trip = self.recovery.answered_from(path, cx.paths[path].rtt.srtt());
         let facts = TimerFacts { now, board: &self.board, new_data_ready, round_trip };
         self.recovery.on_deadline(&facts, &mut decisions);
-        if probe_due {
+        if tail_probe_due {
             self.recovery.on_tail_probe_deadline(&facts, guess_at, &mut decisions);
             if !beside && (decisions.tail_probe.is_some() || decisions.new_probes_tail) {
                 let (thin, p) = (self.is_thin(), &mut cx.paths[path]);

@@ -303,9 +303,9 @@ impl Sender {
             let allowed = carried.new == 0
                 || !self.fills_lone_packet(cx, path)
                 || self.fits_lone_packet(cx, path, len);
-            let probe = zero_window::is_probe(len, self.peer_window());
+            let probes_window = zero_window::is_probe(len, self.peer_window());
             if !allowed
-                || (probe && carried.new > 0)
+                || (probes_window && carried.new > 0)
                 || !carried.takes(self.queue.next_key())
                 || writer.len() + self.board.chunk_len(len) > max
             {
@@ -336,8 +336,8 @@ impl Sender {
             if policy.0 != Policy::Full {
                 self.note_policy(seq, stream, policy, ends);
             }
-            self.note_new(cx, path, seq, len, probe, carried);
-            if probe {
+            self.note_new(cx, path, seq, len, probes_window, carried);
+            if probes_window {
                 break;
             }
         }
@@ -355,7 +355,7 @@ impl Sender {
         path: PathId,
         seq: u64,
         bytes: usize,
-        probe: bool,
+        probes_window: bool,
         carried: &mut Carried,
     ) {
         let now = cx.now;
@@ -368,7 +368,7 @@ impl Sender {
                 cx.journal.trace(now, || TraceEvent::extra_packet(path));
             }
         }
-        if probe {
+        if probes_window {
             self.zero_window.on_probe_sent();
             carried.unmarked = true;
             cx.journal.stats.zero_window_probes += 1;

@@ -77,7 +77,7 @@ pub(super) fn remove_path(
     let p = &mut cx.paths[path];
     p.t3.stop();
     p.heartbeat.plan(None);
-    p.heartbeat.end_search();
+    p.heartbeat.end_trial();
     let address = p.address.remote();
     halves.sender.leave_path(&mut cx.sending(), path);
     cx.outbox.leave_path(path, instead);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::cookie::Cookie;
-use crate::handshake::{Extensions, PeerParameters};
+use crate::handshake::{Capabilities, PeerParameters};
 use crate::rng::Rng;
 use script::{PEER_TAG, PEER_TSN, init_packet, packet, peer_fields};
 use sent::{only, types};
@@ -253,7 +253,7 @@ fn give_cookie_with(
             outbound_streams: 3,
             inbound_streams: 3,
             addresses: addresses(Side::Z, 1),
-            extensions: Extensions::NONE,
+            extensions: Capabilities::NONE,
             adaptation: None,
             offer: None,
         },

@@ -35,8 +35,8 @@ impl PathScheduler for Ecf {
         let delta = fast.rttvar.max(slow.rttvar).as_secs_f64();
         let waiting_bytes = view.queued as f64;
         let rounds = 1.0 + waiting_bytes / fast.cwnd.max(1) as f64;
-        let patience = if self.waiting { 1.0 + BETA } else { 1.0 };
-        if rounds * fast.rtt() < patience * (slow.rtt() + delta) {
+        let margin = if self.waiting { 1.0 + BETA } else { 1.0 };
+        if rounds * fast.rtt() < margin * (slow.rtt() + delta) {
             if waiting_bytes / slow.cwnd.max(1) as f64 * slow.rtt() >= 2.0 * fast.rtt() + delta {
                 self.waiting = true;
                 return None;
