@@ -179,7 +179,7 @@ trait Algorithm {
     fn evidence(&self) -> Evidence {
         Evidence::Own
     }
-    /// Whether what less than three packets have overtaken may be declared lost.
+    /// Whether what less than three packets have overtaken may be declared lost, from now on; at first it may.
     fn trust_order(&mut self, _trusted: bool) {}
 
     /// Itself; of one in a box, what is in it.
@@ -295,6 +295,8 @@ trait Rule {
 pub(crate) struct Recovery {
     /// In the order of evaluation.
     algorithms: SmallVec<[AnyAlgorithm; 4]>,
+    /// What they were told last of the order in which packets arrive.
+    trusts_order: bool,
     thin: ThinStream,
     tail_probe: Option<TailProbe>,
     overdue: Overdue,
@@ -307,6 +309,7 @@ impl Recovery {
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
         Recovery {
             algorithms: AnyAlgorithm::all(profile, retransmit_bit),
+            trusts_order: true,
             thin: ThinStream::new(&profile.thin_stream),
             tail_probe: TailProbe::of(profile),
             overdue: Overdue::default(),
@@ -330,9 +333,12 @@ impl Recovery {
             distrust = distrust.with(algorithm.get_mut().distrusts(facts));
         }
         let trusted = self.budget.trusts_order();
+        let changed = std::mem::replace(&mut self.trusts_order, trusted) != trusted;
         for algorithm in &mut self.algorithms {
             let algorithm = algorithm.get_mut();
-            algorithm.trust_order(trusted);
+            if changed {
+                algorithm.trust_order(trusted);
+            }
             if !distrust.has(algorithm.evidence()) {
                 algorithm.on_sack(facts, decisions);
             }

@@ -7,13 +7,41 @@
 //! Order: a detector that calls an episode spurious is believed; Eifel is done when every variant
 //! in use is.
 
-use super::Finding;
+use super::{Agreed, Detector, Episode, Finding};
+use crate::profile::Profile;
+use crate::recovery::{Decisions, SackFacts};
+
+/// Two variants of Eifel, of which one may not be in use.
+#[derive(Debug)]
+pub(super) struct Either<A, B> {
+    timestamp: Option<A>,
+    retransmit_bit: Option<B>,
+}
+
+impl<A: Detector, B: Detector> Detector for Either<A, B> {
+    fn of(profile: &Profile, agreed: Agreed) -> Option<Self> {
+        let both =
+            Either { timestamp: A::of(profile, agreed), retransmit_bit: B::of(profile, agreed) };
+        (both.timestamp.is_some() || both.retransmit_bit.is_some()).then_some(both)
+    }
+
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        decisions: &mut Decisions,
+    ) -> Finding {
+        if episode.is_none_or(|episode| episode.decided) {
+            return Finding::Wait;
+        }
+        let timestamp = self.timestamp.as_mut().map(|e| e.judge(facts, episode, decisions));
+        let bit = self.retransmit_bit.as_mut().map(|e| e.judge(facts, episode, decisions));
+        first(timestamp, bit).unwrap_or(Finding::Wait)
+    }
+}
 
 /// The finding of the two Eifel variants together; `None` if neither is in use.
-pub(super) fn first(
-    timestamp: Option<Finding>,
-    retransmit_bit: Option<Finding>,
-) -> Option<Finding> {
+fn first(timestamp: Option<Finding>, retransmit_bit: Option<Finding>) -> Option<Finding> {
     match (timestamp, retransmit_bit) {
         (Some(Finding::Spurious(by)), _) | (_, Some(Finding::Spurious(by))) => {
             Some(Finding::Spurious(by))

@@ -10,22 +10,35 @@
 //!   told any more
 
 use super::cover_ack::is_judged;
-use super::{Episode, Finding};
+use super::{Agreed, Detector, Episode, Finding};
 use crate::event::SpuriousCause;
-use crate::profile::EifelRetransmitBitParameters;
-use crate::recovery::SackFacts;
+use crate::profile::Profile;
+use crate::recovery::{Decisions, SackFacts};
 
 #[derive(Debug)]
 pub(super) struct EifelRetransmitBit {
     cover_ack: bool,
 }
 
-impl EifelRetransmitBit {
-    pub(super) fn new(parameters: &EifelRetransmitBitParameters) -> EifelRetransmitBit {
-        EifelRetransmitBit { cover_ack: parameters.cover_ack }
+impl Detector for EifelRetransmitBit {
+    fn of(profile: &Profile, agreed: Agreed) -> Option<EifelRetransmitBit> {
+        let parameters = &profile.eifel_retransmit_bit;
+        let enabled = agreed.retransmit_bit && parameters.enabled;
+        enabled.then_some(EifelRetransmitBit { cover_ack: parameters.cover_ack })
     }
 
-    pub(super) fn judge(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        _: &mut Decisions,
+    ) -> Finding {
+        episode.map_or(Finding::Wait, |episode| self.answer(facts, episode))
+    }
+}
+
+impl EifelRetransmitBit {
+    fn answer(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
         if episode.max_retransmit.is_none() {
             return Finding::Wait;
         }

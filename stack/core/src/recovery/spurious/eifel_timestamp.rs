@@ -12,10 +12,10 @@
 //! number arithmetic.
 
 use super::cover_ack::is_judged;
-use super::{Episode, Finding, Trigger};
+use super::{Agreed, Detector, Episode, Finding, Trigger};
 use crate::event::SpuriousCause;
-use crate::profile::EifelTimestampParameters;
-use crate::recovery::SackFacts;
+use crate::profile::Profile;
+use crate::recovery::{Decisions, SackFacts};
 use crate::time::Time;
 
 /// The timestamp of a moment: 100 us a tick, wrapping around after five days.
@@ -29,12 +29,28 @@ pub(super) struct EifelTimestamp {
     ack_rcvd: bool,
 }
 
-impl EifelTimestamp {
-    pub(super) fn new(parameters: &EifelTimestampParameters) -> EifelTimestamp {
-        EifelTimestamp { cover_ack: parameters.cover_ack, ack_rcvd: parameters.ack_rcvd }
+impl Detector for EifelTimestamp {
+    fn of(profile: &Profile, agreed: Agreed) -> Option<EifelTimestamp> {
+        let parameters = &profile.eifel_timestamp;
+        let enabled = agreed.timestamps && parameters.enabled;
+        enabled.then_some(EifelTimestamp {
+            cover_ack: parameters.cover_ack,
+            ack_rcvd: parameters.ack_rcvd,
+        })
     }
 
-    pub(super) fn judge(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        _: &mut Decisions,
+    ) -> Finding {
+        episode.map_or(Finding::Wait, |episode| self.answer(facts, episode))
+    }
+}
+
+impl EifelTimestamp {
+    fn answer(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
         let advanced = facts.outcome.cumulative_advanced;
         if !is_judged(facts.board.cumulative(), advanced, episode, self.cover_ack) {
             return Finding::Wait;

@@ -14,6 +14,9 @@
 //! Difference: RecoveryPoint is the highest TSN sent when the timer expired: nothing new leaves
 //! between steps 1 and 2.
 
+use super::{Agreed, Detector, Episode, Finding, Trigger};
+use crate::event::SpuriousCause;
+use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
 
 /// New packets in step 2.
@@ -36,8 +39,23 @@ pub(crate) struct FRto {
     recovery_point: u64,
 }
 
-impl FRto {
-    pub(crate) fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
+impl Detector for FRto {
+    fn of(profile: &Profile, _: Agreed) -> Option<FRto> {
+        profile.f_rto.enabled.then(FRto::default)
+    }
+
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        decisions: &mut Decisions,
+    ) -> Finding {
+        let found = self.on_sack(facts, decisions);
+        let timed_out = episode.is_some_and(|episode| episode.trigger == Trigger::Timeout);
+        if found && timed_out { Finding::Spurious(SpuriousCause::FRto) } else { Finding::Wait }
+    }
+
+    fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
         // Step 1: "If RecoveryPoint is larger than or equal to SND.UNA, do not enter step 2";
         // but the timer may expire several times for the same segment.
         let same = self.step == Step::First;
@@ -47,17 +65,19 @@ impl FRto {
     }
 
     /// Lost chunks other than the first wait for the decision.
-    pub(crate) fn holds(&self) -> bool {
+    fn holds(&self) -> bool {
         self.step != Step::Idle
     }
 
     /// It was decided otherwise.
-    pub(crate) fn stop(&mut self) {
+    fn stop(&mut self) {
         self.step = Step::Idle;
     }
+}
 
+impl FRto {
     /// Returns whether the timeout was spurious.
-    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) -> bool {
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) -> bool {
         let cumulative = facts.board.cumulative();
         match self.step {
             Step::Idle => false,

@@ -26,6 +26,10 @@ use crate::profile::Profile;
 use crate::ranges::RangeSet;
 use crate::recovery::{Decisions, SackFacts};
 use crate::time::Time;
+use combined::Either;
+use dup_tsn::DupTsn;
+use eifel_retransmit_bit::EifelRetransmitBit;
+use eifel_timestamp::EifelTimestamp;
 pub(crate) use eifel_timestamp::ticks;
 use f_rto::FRto;
 use response::TimerAdaption;
@@ -71,8 +75,8 @@ pub(crate) struct Episode {
     unreported: RangeSet,
     /// `AckRcvd`: a SACK came that is not a cover ack.
     ack_rcvd: bool,
-    /// Eifel has decided that it was not spurious, or cannot tell.
-    eifel_done: bool,
+    /// A detector has decided that it was not spurious, or cannot tell.
+    decided: bool,
 }
 
 impl Episode {
@@ -96,7 +100,7 @@ impl Episode {
             Trigger::FastRetransmit => !cover_ack::is_cover_ack(cumulative, self),
             Trigger::Timeout => cumulative < self.highest,
         };
-        open && !self.eifel_done
+        open && !self.decided
     }
 }
 
@@ -107,13 +111,118 @@ pub(crate) struct Verdict {
     pub(crate) by: SpuriousCause,
 }
 
+/// What was agreed with the peer that detectors may need.
+#[derive(Clone, Copy, Debug)]
+struct Agreed {
+    timestamps: bool,
+    retransmit_bit: bool,
+}
+
+/// What a detector makes of a SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Finding {
+    /// It says nothing yet.
+    Wait,
+    /// Not spurious, or it cannot be told ("DONE").
+    Done,
+    /// Spurious.
+    Spurious(SpuriousCause),
+}
+
+/// Finds out whether a loss was none. Every hook but the first two does nothing by default.
+trait Detector: Sized {
+    /// It, if the profile switches it on and the peer plays along.
+    fn of(profile: &Profile, agreed: Agreed) -> Option<Self>;
+    /// A SACK was applied, while `episode` is open, if one is.
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        decisions: &mut Decisions,
+    ) -> Finding;
+    /// Whether it may find something after another one has [decided](Finding::Done).
+    fn keeps_open(&self) -> bool {
+        false
+    }
+    /// T3-rtx expired, and the order of what arrives tells something; `recovering`: an earlier recovery was not over.
+    fn on_timeout(&mut self, _cumulative: u64, _highest: u64, _recovering: bool) {}
+    /// Whether lost chunks other than the first wait for its decision.
+    fn holds(&self) -> bool {
+        false
+    }
+    /// It was decided otherwise.
+    fn stop(&mut self) {}
+}
+
+/// Makes a struct of detectors, which asks one after the other, at compile time.
+macro_rules! detectors {
+    ($($field:ident: $detector:ty,)*) => {
+        /// Those that are switched on.
+        #[derive(Debug)]
+        struct Detectors {
+            $($field: Option<$detector>,)*
+        }
+
+        impl Detectors {
+            fn of(profile: &Profile, agreed: Agreed) -> Detectors {
+                Detectors { $($field: Detector::of(profile, agreed),)* }
+            }
+
+            fn are_off(&self) -> bool {
+                true $(&& self.$field.is_none())*
+            }
+
+            /// Who finds that the loss was none.
+            fn judge(
+                &mut self,
+                facts: &SackFacts<'_>,
+                episode: &mut Option<Episode>,
+                decisions: &mut Decisions,
+            ) -> Option<SpuriousCause> {
+                $(if let Some(detector) = &mut self.$field {
+                    match (detector.judge(facts, episode.as_ref(), decisions), &mut *episode) {
+                        (Finding::Spurious(by), _) => return Some(by),
+                        (Finding::Done, Some(episode)) => episode.decided = true,
+                        _ => {}
+                    }
+                })*
+                None
+            }
+
+            fn keep_open(&self) -> bool {
+                false $(|| self.$field.as_ref().is_some_and(Detector::keeps_open))*
+            }
+
+            fn hold(&self) -> bool {
+                false $(|| self.$field.as_ref().is_some_and(Detector::holds))*
+            }
+
+            fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
+                $(if let Some(detector) = &mut self.$field {
+                    Detector::on_timeout(detector, cumulative, highest, recovering);
+                })*
+            }
+
+            fn stop(&mut self) {
+                $(if let Some(detector) = &mut self.$field {
+                    Detector::stop(detector);
+                })*
+            }
+        }
+    };
+}
+
+// The registry, in the order in which they are asked.
+detectors! {
+    f_rto: FRto,
+    eifel: Either<EifelTimestamp, EifelRetransmitBit>,
+    dup_tsn: DupTsn,
+}
+
 /// All detectors of one association.
 #[derive(Debug)]
 pub(crate) struct SpuriousDetection {
-    dup_tsn: bool,
-    timestamp: Option<eifel_timestamp::EifelTimestamp>,
-    retransmit_bit: Option<eifel_retransmit_bit::EifelRetransmitBit>,
-    f_rto: Option<FRto>,
+    detectors: Detectors,
     episode: Option<Episode>,
     /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
     adaption: Option<TimerAdaption>,
@@ -122,25 +231,8 @@ pub(crate) struct SpuriousDetection {
 impl SpuriousDetection {
     /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Self {
-        let eifel = &profile.eifel_timestamp;
-        let bit = &profile.eifel_retransmit_bit;
-        SpuriousDetection {
-            dup_tsn: profile.dup_tsn.enabled,
-            timestamp: (timestamps && eifel.enabled)
-                .then(|| eifel_timestamp::EifelTimestamp::new(eifel)),
-            retransmit_bit: (retransmit_bit && bit.enabled)
-                .then(|| eifel_retransmit_bit::EifelRetransmitBit::new(bit)),
-            f_rto: profile.f_rto.enabled.then(FRto::default),
-            episode: None,
-            adaption: None,
-        }
-    }
-
-    fn is_off(&self) -> bool {
-        !self.dup_tsn
-            && self.timestamp.is_none()
-            && self.retransmit_bit.is_none()
-            && self.f_rto.is_none()
+        let detectors = Detectors::of(profile, Agreed { timestamps, retransmit_bit });
+        SpuriousDetection { detectors, episode: None, adaption: None }
     }
 
     /// Loss recovery begins. A further cut by SACKs before the last one was judged belongs to it.
@@ -151,7 +243,7 @@ impl SpuriousDetection {
         cumulative: u64,
         highest: u64,
     ) {
-        if self.is_off() || cuts.is_empty() {
+        if self.detectors.are_off() || cuts.is_empty() {
             return;
         }
         if let Some(episode) = &mut self.episode
@@ -178,15 +270,13 @@ impl SpuriousDetection {
             max_retransmit: None,
             unreported: RangeSet::default(),
             ack_rcvd: false,
-            eifel_done: false,
+            decided: false,
         });
     }
 
     /// T3-rtx expired; `recovering` says that an earlier loss recovery was not over.
     pub(crate) fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
-        if let Some(f_rto) = &mut self.f_rto {
-            f_rto.on_timeout(cumulative, highest, recovering);
-        }
+        self.detectors.on_timeout(cumulative, highest, recovering);
     }
 
     /// A timeout of `episode` was none: what follows for the timer.
@@ -202,16 +292,16 @@ impl SpuriousDetection {
         Some(adaption.estimate(rtt))
     }
 
-    /// F-RTO wants what is lost to wait, except for one packet.
+    /// A detector wants what is lost to wait, except for one packet.
     pub(crate) fn holds_retransmissions(&self) -> bool {
-        self.f_rto.as_ref().is_some_and(FRto::holds)
+        self.detectors.hold()
     }
 
     /// A lost chunk left again.
     pub(crate) fn on_retransmission(&mut self, now: Time, seq: u64) {
         let Some(episode) = &mut self.episode else { return };
         // What is sent for the first time after the beginning belongs to a later loss.
-        if seq > episode.highest || episode.eifel_done && !self.dup_tsn {
+        if seq > episode.highest || episode.decided && !self.detectors.keep_open() {
             return;
         }
         episode.retransmit_ts.get_or_insert(now);
@@ -225,50 +315,24 @@ impl SpuriousDetection {
         facts: &SackFacts<'_>,
         decisions: &mut Decisions,
     ) -> Option<Verdict> {
-        let f_rto = self.f_rto.as_mut().is_some_and(|f| f.on_sack(facts, decisions));
-        let episode = self.episode.as_mut()?;
-        for seq in facts.duplicates {
-            episode.unreported.remove(*seq);
-        }
-        if f_rto && episode.trigger == Trigger::Timeout {
-            return self.judge(SpuriousCause::FRto);
-        }
-        if !episode.eifel_done {
-            let timestamp = self.timestamp.as_ref().map(|e| e.judge(facts, episode));
-            let bit = self.retransmit_bit.as_ref().map(|e| e.judge(facts, episode));
-            let outcome = combined::first(timestamp, bit);
-            match outcome {
-                Some(Finding::Spurious(by)) => return self.judge(by),
-                Some(Finding::Done) => episode.eifel_done = true,
-                Some(Finding::Wait) | None => {}
+        let mut decided = false;
+        if let Some(episode) = &mut self.episode {
+            decided = episode.decided;
+            for seq in facts.duplicates {
+                episode.unreported.remove(*seq);
             }
-            let covered = cover_ack::is_cover_ack(facts.board.cumulative(), episode);
-            episode.ack_rcvd |= !covered;
         }
-        if self.dup_tsn && dup_tsn::is_spurious(facts, episode) {
-            return self.judge(SpuriousCause::DupTsn);
+        if let Some(by) = self.detectors.judge(facts, &mut self.episode, decisions) {
+            self.detectors.stop();
+            return self.episode.take().map(|episode| Verdict { episode, by });
         }
-        if episode.eifel_done && !self.dup_tsn {
+        let episode = self.episode.as_mut()?;
+        if !decided {
+            episode.ack_rcvd |= !cover_ack::is_cover_ack(facts.board.cumulative(), episode);
+        }
+        if episode.decided && !self.detectors.keep_open() {
             self.episode = None;
         }
         None
     }
-
-    fn judge(&mut self, by: SpuriousCause) -> Option<Verdict> {
-        if let Some(f_rto) = &mut self.f_rto {
-            f_rto.stop();
-        }
-        self.episode.take().map(|episode| Verdict { episode, by })
-    }
-}
-
-/// What an Eifel detector makes of a SACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Finding {
-    /// It says nothing yet.
-    Wait,
-    /// Not spurious, or it cannot be told ("DONE").
-    Done,
-    /// Spurious.
-    Spurious(SpuriousCause),
 }
