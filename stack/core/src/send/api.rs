@@ -24,7 +24,7 @@ impl Sender {
         let buffer = self.buffer.restarted(config.send_buffer);
         let new = Sender::new(initial_tsn, config);
         let old = std::mem::replace(self, new);
-        self.partial = old.partial.map(|partial| Box::new(partial.restarted()));
+        self.abandonment = old.abandonment.restarted();
         self.queue = old.queue.restarted(config.outbound_streams, config.profile.streams.scheduler);
         self.buffer = buffer;
     }
@@ -101,8 +101,7 @@ impl Sender {
     /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
         let work = self.work.as_ref().map_or(0, |_| size_of::<Work>());
-        let partial = self.partial.as_ref().map_or(0, |partial| partial.memory());
-        self.queue.memory() + self.board.memory() + work + partial
+        self.queue.memory() + self.board.memory() + work + self.abandonment.memory()
     }
 
     /// User data that waits, as far as the peer is about to take it.
@@ -190,7 +189,7 @@ impl Sender {
         }
         cx.paths[path].timed.cancel();
         self.distribution.leave_path(path);
-        if self.forward_owed(path).is_some() {
+        if self.abandonment.owed(path).is_some() {
             self.forward_after_timeout(cx, path);
         }
         cx.opportunity();

@@ -15,9 +15,7 @@ impl Sender {
             self.drain_consecutive()
         };
         messages.extend(self.queue.drain_unsent());
-        if let Some(partial) = &mut self.partial {
-            partial.clear();
-        }
+        self.abandonment.clear();
         messages
     }
 

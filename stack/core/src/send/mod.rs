@@ -38,7 +38,7 @@ use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
-use abandon::Partial;
+use abandon::Abandonment;
 use cwnd_overrides::CwndOverrides;
 use distribution::Distribution;
 pub(crate) use patience::Patience;
@@ -102,8 +102,7 @@ pub(crate) struct Sender {
     /// What was agreed with the peer.
     extensions: Capabilities,
     distribution: Distribution,
-    /// Once a message was sent that may be given up.
-    partial: Option<Box<Partial>>,
+    abandonment: Abandonment,
     /// The largest user data of a chunk, if the application has set one.
     max_segment: usize,
     /// The shared key that chunks of the last packet name, which is to be authenticated with it.
@@ -133,7 +132,7 @@ impl Sender {
             zero_window: ZeroWindow::default(),
             extensions: Capabilities::NONE,
             distribution: Distribution::new(multipath),
-            partial: None,
+            abandonment: Abandonment::default(),
             max_segment: config.max_segment.unwrap_or(usize::MAX),
             key: None,
         }

@@ -49,7 +49,7 @@ impl Sender {
     /// RFC 9260 §6.3.2 R2 to R4.
     pub(super) fn update_timers(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
         for path in cx.paths.ids() {
-            let owed = self.forward_owed(path).is_some();
+            let owed = self.abandonment.owed(path).is_some();
             let outstanding = self.board.earliest(path).is_some() || owed;
             let earliest = outcome.paths.get(usize::from(path.0)).is_some_and(|p| p.earliest);
             let earliest = earliest || (owed && outcome.passed > 0);
@@ -90,7 +90,7 @@ impl Sender {
         let earliest = board.earliest(path);
         // RFC 3758 §3.5 C5: the timer is that of a FORWARD TSN chunk, too.
         let chunk = earliest.and_then(|seq| board.get(seq));
-        let sent = chunk.map(|chunk| chunk.last_sent).or_else(|| self.forward_owed(path))?;
+        let sent = chunk.map(|chunk| chunk.last_sent).or_else(|| self.abandonment.owed(path))?;
         let early = self.bounded_until(cx, path, sent);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
         let allowed = || earliest.and_then(|seq| self.early_guess_at(cx, path, seq));

@@ -27,7 +27,7 @@ impl Sender {
             paths.departure_deadline(),
             self.silence_deadline(paths, config, state),
             self.queue.deadline(),
-            self.lifetime_deadline(),
+            self.abandonment.deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }

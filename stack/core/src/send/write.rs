@@ -230,7 +230,7 @@ impl Sender {
             self.recovery.on_retransmission(cx.now, seq);
             let eligibility = cx.strategy.eligibility(cx.profile());
             self.board.record_retransmission(cx.now, path, seq, eligibility);
-            self.note_sent_again(seq);
+            self.abandonment.on_again(&mut self.board, seq);
             let strategy = cx.strategy;
             for p in cx.paths.iter_mut() {
                 p.timed.spoil(|timed| strategy.spoils(seq, timed));

@@ -16,11 +16,12 @@
 //! gave up what is in flight before a round trip is over, again and again, would never fill its window. Its loss is
 //! congestion as any other (RFC 3758 §3.5 F5), its acknowledgement opens no window and measures no round trip (A2).
 
+mod abandonment;
 mod forward;
 mod ledger;
 mod tally;
 
-use tresse_wire::{Mid, PacketWriter, SkippedStream, Ssn, StreamId};
+use tresse_wire::StreamId;
 
 use super::drain::join;
 use super::{Context, DataPacket, Sender};
@@ -30,36 +31,7 @@ use crate::reliability::{AbandonPolicy, AbandonedMessages, Reliability};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::Policy;
 use crate::time::Time;
-use forward::Forward;
-use ledger::Ledger;
-use tally::Tally;
-
-/// What is kept for it, once a message was sent with a policy.
-#[derive(Debug, Default)]
-pub(crate) struct Partial {
-    ledger: Ledger,
-    forward: Forward,
-    tally: Tally,
-    /// Something was given up, and left room, since the association looked last.
-    left_room: bool,
-}
-
-impl Partial {
-    /// After a restart of the peer: only what was counted holds on.
-    pub(super) fn restarted(self) -> Partial {
-        Partial { tally: self.tally, ..Partial::default() }
-    }
-
-    /// Nothing is outstanding any more.
-    pub(super) fn clear(&mut self) {
-        (self.ledger, self.forward) = (Ledger::default(), Forward::default());
-    }
-
-    /// Bytes of memory.
-    pub(super) fn memory(&self) -> usize {
-        size_of::<Partial>() + self.ledger.memory() + self.forward.memory() + self.tally.memory()
-    }
-}
+pub(crate) use abandonment::Abandonment;
 
 /// A message that may make room for another one.
 #[derive(Clone, Copy, Debug)]
@@ -89,30 +61,13 @@ impl Sender {
         if !self.is_partial() {
             return;
         }
-        let partial = self.partial.get_or_insert_default();
-        partial.ledger.on_sent(seq, stream, policy, ends);
-        if partial.ledger.is_last_try(seq, 1) {
-            self.board.spend(seq);
-        }
-    }
-
-    /// The chunk `seq` has left again.
-    #[inline]
-    pub(super) fn note_sent_again(&mut self, seq: u64) {
-        if let Some(partial) = &self.partial {
-            let times = self.board.get(seq).map_or(0, Outstanding::times_sent);
-            if partial.ledger.is_last_try(seq, times) {
-                self.board.spend(seq);
-            }
-        }
+        self.abandonment.on_new(&mut self.board, seq, stream, policy, ends);
     }
 
     /// The chunk `seq` was declared lost: its message is given up if its policy says so.
     #[inline]
     pub(super) fn judge_lost(&mut self, cx: &mut Context<'_>, seq: u64) {
-        let Some(partial) = &self.partial else { return };
-        let lost = self.board.get(seq).filter(|chunk| chunk.state == ChunkState::Lost);
-        if lost.is_some_and(|chunk| partial.ledger.is_over(cx.now, seq, chunk.times_sent())) {
+        if self.abandonment.is_over(&self.board, cx.now, seq) {
             self.give_up_sent(cx, seq);
         }
     }
@@ -120,14 +75,8 @@ impl Sender {
     /// Some message may be too old by now.
     #[inline]
     pub(crate) fn is_overdue(&self, now: Time) -> bool {
-        let sent = self.partial.as_ref().and_then(|partial| partial.ledger.deadline());
         let is_past = |deadline: Option<Time>| deadline.is_some_and(|deadline| deadline <= now);
-        is_past(self.queue.deadline()) || is_past(sent)
-    }
-
-    /// When the lifetime of a message ends of which a part was sent.
-    pub(super) fn lifetime_deadline(&self) -> Option<Time> {
-        self.partial.as_ref().and_then(|partial| partial.ledger.deadline())
+        is_past(self.queue.deadline()) || is_past(self.abandonment.deadline())
     }
 
     //= RFC 3758 4.1-3 4.1-4
@@ -145,13 +94,10 @@ impl Sender {
                 }
             }
         }
-        while let Some(first) = self.partial.as_mut().and_then(|p| p.ledger.take_expired(now)) {
-            let Some(message) = self.partial.as_ref().and_then(|p| p.ledger.get(first)) else {
-                continue;
-            };
+        while let Some(message) = self.abandonment.take_expired(now) {
             let lost = |seq| self.board.get(seq).is_some_and(|c| c.state == ChunkState::Lost);
             if message.is_leaving() || message.seqs().any(lost) {
-                self.give_up_sent(cx, first);
+                self.give_up_sent(cx, message.first());
                 continue;
             }
             //= RFC 3758 4.1-5
@@ -197,9 +143,7 @@ impl Sender {
         let needed = (self.buffered() + size).saturating_sub(self.buffer.send_limit());
         let waiting = self.queue.by_priority().take_while(|(value, _)| matters_less(*value));
         let waiting: usize = waiting.map(|(_, bytes)| bytes).sum();
-        let partial = self.partial.as_ref();
-        let sent = partial.into_iter().flat_map(|partial| partial.ledger.by_priority());
-        let sent = sent.take_while(|(value, _)| matters_less(*value));
+        let sent = self.abandonment.by_priority().take_while(|(value, _)| matters_less(*value));
         let sent: usize = sent.filter_map(|(_, first)| self.bytes_of(first)).sum();
         if waiting + sent < needed {
             return false;
@@ -221,8 +165,7 @@ impl Sender {
     /// The message that goes first.
     fn victim(&self, matters_less: impl Fn(u32) -> bool) -> Option<Victim> {
         let waiting = self.queue.by_priority().next().map(|(value, _)| value);
-        let partial = self.partial.as_ref();
-        let mut sent = partial.into_iter().flat_map(|partial| partial.ledger.by_priority());
+        let mut sent = self.abandonment.by_priority();
         let sent = sent.find(|(_, first)| self.bytes_of(*first).is_some());
         let (value, victim) = match (waiting, sent) {
             (waiting, Some((value, first))) if waiting.is_none_or(|waiting| waiting < value) => {
@@ -236,7 +179,7 @@ impl Sender {
 
     /// What giving up a message frees of which a part was sent; `None` if the peer has all of it, as far as is known.
     fn bytes_of(&self, first: u64) -> Option<usize> {
-        let message = self.partial.as_ref().and_then(|partial| partial.ledger.get(first))?;
+        let message = self.abandonment.message(first)?;
         let chunks = message.seqs().filter_map(|seq| self.board.get(seq));
         let is_open = |chunk: &Outstanding| chunk.state != ChunkState::GapAcked;
         let sent = chunks.fold((message.is_leaving(), 0), |(open, bytes), chunk| {
@@ -250,8 +193,7 @@ impl Sender {
     /// Gives up the message of the chunk `seq`, of which a part was sent.
     fn give_up_sent(&mut self, cx: &mut Context<'_>, seq: u64) {
         let now = cx.now;
-        let message = self.partial.as_mut().and_then(|partial| partial.ledger.give_up(seq));
-        let Some(message) = message else { return };
+        let Some(message) = self.abandonment.give_up(seq) else { return };
         let (stream, policy) = (message.stream(), message.policy());
         for path in cx.paths.iter_mut() {
             path.timed.spoil(|timed| message.contains(timed));
@@ -269,9 +211,7 @@ impl Sender {
         let failure = match rest {
             Some((failure, end)) => {
                 let last = self.board.record_abandoned(now, path, end);
-                if let Some(partial) = &mut self.partial {
-                    partial.ledger.extend(message.first(), last);
-                }
+                self.abandonment.extend(message.first(), last);
                 Some(failure)
             }
             None => join(&mut parts),
@@ -289,11 +229,7 @@ impl Sender {
     /// A message was given up: it is counted, and the application told.
     fn report(&mut self, cx: &mut Context<'_>, policy: Policy, failure: SendFailure) {
         let (stream, sent) = (failure.message.stream, failure.sent);
-        let partial = self.partial.get_or_insert_default();
-        partial.left_room = true;
-        if let Some(policy) = policy.name() {
-            partial.tally.count(stream, policy, sent);
-        }
+        self.abandonment.count(stream, policy.name(), sent);
         let stats = &mut cx.journal.stats;
         *if sent {
             &mut stats.messages_abandoned_sent
@@ -306,7 +242,7 @@ impl Sender {
     /// Something was given up since this was asked last.
     #[inline]
     pub(crate) fn take_left_room(&mut self) -> bool {
-        self.partial.as_mut().is_some_and(|partial| std::mem::take(&mut partial.left_room))
+        self.abandonment.take_left_room()
     }
 
     /// How many messages were given up, of a stream and by a policy, or of all.
@@ -315,9 +251,7 @@ impl Sender {
         stream: Option<StreamId>,
         policy: Option<AbandonPolicy>,
     ) -> AbandonedMessages {
-        self.partial
-            .as_ref()
-            .map_or_else(AbandonedMessages::default, |partial| partial.tally.of(stream, policy))
+        self.abandonment.counted(stream, policy)
     }
 
     /// Bytes of a FORWARD TSN chunk at most: what fits any packet, a TIMESTAMP beside it.
@@ -328,21 +262,18 @@ impl Sender {
     /// Moves the Advanced.Peer.Ack.Point; `true` if the peer is to be told of it.
     fn advance(&mut self, cx: &Context<'_>) -> bool {
         let room = self.forward_room(cx.paths);
-        let (Some(partial), board) = (&mut self.partial, &self.board) else { return false };
-        partial.forward.advance(board, room)
+        self.abandonment.advance(&self.board, room)
     }
 
     //= RFC 3758 3.5-5 3.5-6 3.5-7
     /// A SACK was processed, which has passed over this many given-up chunks.
     pub(super) fn forward_after_ack(&mut self, cx: &mut Context<'_>, passed: usize) {
-        if self.partial.is_none() {
+        if self.abandonment.is_none() {
             return;
         }
         let behind = self.advance(cx);
         let (now, cumulative) = (cx.now, self.board.cumulative());
-        let Some(partial) = &mut self.partial else { return };
-        partial.ledger.release(cumulative);
-        let answered = partial.forward.on_ack(cumulative);
+        let answered = self.abandonment.on_ack(cumulative);
         if behind {
             // C3
             // Where a round trip takes no time, every SACK would bring another one out at once.
@@ -351,7 +282,7 @@ impl Sender {
                 let longest = paths[id].rto();
                 [paths[id].rtt.srtt().unwrap_or(longest).max(least), longest]
             };
-            partial.forward.repeat(now, wait);
+            self.abandonment.repeat(now, wait);
         }
         if passed == 0 {
             return;
@@ -372,14 +303,12 @@ impl Sender {
     //= RFC 3758 3.5-14
     /// T3-rtx of `path` expired: A5.
     pub(super) fn forward_after_timeout(&mut self, cx: &mut Context<'_>, path: PathId) {
-        if self.partial.is_none() {
+        if self.abandonment.is_none() {
             return;
         }
         self.advance(cx);
         let next = cx.paths.alternate(path);
-        if let Some(partial) = &mut self.partial {
-            partial.forward.on_timeout(&self.board, next);
-        }
+        self.abandonment.tell_again(&self.board, next);
         // What was lost is given up, and nothing leaves again.
         if self.board.first_lost().is_none() {
             self.overrides.on_retransmitted();
@@ -391,51 +320,32 @@ impl Sender {
         let first = self.board.get(self.board.cumulative() + 1);
         let path = cx.paths.data_path();
         let is_abandoned = first.is_some_and(|chunk| chunk.is_abandoned());
-        if let Some(partial) = self.partial.as_mut().filter(|_| is_abandoned) {
-            partial.forward.on_timeout(&self.board, path);
+        if is_abandoned {
+            self.abandonment.tell_again(&self.board, path);
         }
         is_abandoned
-    }
-
-    /// When a FORWARD TSN chunk left last that `path` owes an answer to.
-    #[inline]
-    pub(super) fn forward_owed(&self, path: PathId) -> Option<Time> {
-        self.partial.as_ref().and_then(|partial| partial.forward.owed(path))
     }
 
     /// The path of a packet that has to carry a FORWARD TSN chunk, whatever else it carries.
     #[inline]
     pub(crate) fn forward_path(&self, paths: &Paths) -> Option<PathId> {
-        let partial = self.partial.as_ref().filter(|partial| partial.forward.is_due())?;
-        Some(partial.forward.path().map_or_else(|| paths.data_path(), |path| paths.living(path)))
+        self.abandonment.due_on(paths)
     }
 
     /// Bytes of a FORWARD TSN chunk that is to leave; 0 if none is.
     #[inline]
     pub(crate) fn forward_len(&self) -> usize {
-        let partial = self.partial.as_ref().filter(|partial| partial.forward.is_due());
-        partial.map_or(0, |partial| partial.forward.len())
+        self.abandonment.due_len()
     }
 
-    //= RFC 8260 2.3.1-1 2.3.1-6 2.3.1-7
-    //= RFC 3758 3.2-1 3.5-8 3.5-13 3.5-15 3.5-17 3.5-18
     /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`.
     pub(crate) fn write_forward(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
         let (now, path) = (cx.now, packet.path());
-        let Some(partial) = &mut self.partial else { return };
-        let (point, messages) = partial.forward.chunk();
-        let (tsn, listed) = (Scoreboard::tsn(point), messages.len());
-        let writer: &mut PacketWriter<'_> = packet.writer();
-        if self.board.is_interleaved() {
-            writer.i_forward_tsn(tsn, messages);
-        } else {
-            let ssn = |mid: Mid| Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
-            let streams = messages.map(|m| SkippedStream { stream: m.stream, ssn: ssn(m.mid) });
-            writer.forward_tsn(tsn, streams);
-        }
-        partial.forward.on_sent(now, path);
+        let interleaved = self.board.is_interleaved();
+        let written = self.abandonment.write(packet.writer(), interleaved, now, path);
+        let Some((tsn, streams)) = written else { return };
         cx.journal.stats.forward_tsns_sent += 1;
-        cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams: listed });
+        cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams });
         // C5
         if !cx.paths[path].t3.is_running() {
             cx.arm_t3(path, &self.zero_window);

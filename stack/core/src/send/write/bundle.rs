@@ -115,7 +115,7 @@ impl Sender {
             if packet.writer.len() + chunk.size() <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(copies.cause));
                 self.board.note_elsewhere(seq);
-                self.note_sent_again(seq);
+                self.abandonment.on_again(&mut self.board, seq);
                 packet.carried.copies += 1;
             }
         }
@@ -169,7 +169,7 @@ impl Sender {
         self.write_again(cx, packet, seq, Some(cause));
         let (now, path) = (cx.now, packet.path);
         self.board.record_copy(now, path, seq);
-        self.note_sent_again(seq);
+        self.abandonment.on_again(&mut self.board, seq);
         // §6.1: T3-rtx restarts if the earliest outstanding chunk is sent again. Only its first copy
         // does that: on a dead path a stream of new data would put the expiration off for ever.
         let first = self.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);
