@@ -4,6 +4,7 @@ mod abandon;
 mod api;
 mod concurrent;
 mod context;
+mod contradictions;
 mod coupling;
 mod cwnd_overrides;
 mod distribution;
@@ -39,6 +40,7 @@ use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 use abandon::Abandonment;
+use contradictions::Contradictions;
 use cwnd_overrides::CwndOverrides;
 use distribution::Distribution;
 pub(crate) use patience::Patience;
@@ -94,8 +96,7 @@ pub(crate) struct Sender {
     asking: Asking,
     /// For the next SACK.
     work: Option<Box<Work>>,
-    /// SACKs in a row that contradicted one before and acknowledged nothing new.
-    contradictions: usize,
+    contradictions: Contradictions,
     buffer: SendBuffer,
     overrides: CwndOverrides,
     zero_window: ZeroWindow,
@@ -126,7 +127,7 @@ impl Sender {
             recovery: Recovery::new(&config.profile, false, false),
             asking: Asking::default(),
             work: None,
-            contradictions: 0,
+            contradictions: Contradictions::default(),
             buffer: SendBuffer::new(config.send_buffer, config.profile.streams.reserve),
             overrides: CwndOverrides::default(),
             zero_window: ZeroWindow::default(),

@@ -104,7 +104,12 @@ impl Sender {
                     cx.journal.trace(cx.now, || TraceEvent::Reneged { tsn });
                 }
                 let what = "SACKs take back and repeat what was not sent again";
-                (!self.is_credible(cx, outcome)).then_some(Effects::Violation(what))
+                let contradicts = self.contradictions.note(outcome);
+                cx.journal.stats.contradictory_sacks += u64::from(contradicts);
+                let (limit, on_the_way) =
+                    (cx.profile().limits.contradictory_sacks, self.board.len());
+                let ends = contradicts && self.contradictions.are_too_many(limit, on_the_way);
+                ends.then_some(Effects::Violation(what))
             }
             // §6.2.1 D i: drop it.
             Err(SackFault::Stale) => Some(Effects::None),
@@ -118,26 +123,6 @@ impl Sender {
                 Some(Effects::None)
             }
         }
-    }
-
-    /// Counts SACKs that contradict those before without telling anything new; `false` after too many.
-    ///
-    /// RFC 9260 §6.2 lets a receiver drop what it acknowledged beyond a gap, as often as it is short of
-    /// memory; but then that is sent again before it is acknowledged again. A SACK that comes late
-    /// looks like a lie too: of those, no more are on the way than chunks are outstanding.
-    fn is_credible(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) -> bool {
-        if outcome.newly_acked > 0 {
-            self.contradictions = 0;
-        } else if outcome.contradictions > 0 {
-            cx.journal.stats.contradictory_sacks += 1;
-            self.contradictions += 1;
-            let limit = cx.profile().limits.contradictory_sacks;
-            let on_the_way = self.board.len();
-            if limit > 0 && self.contradictions > on_the_way.max(limit as usize) {
-                return false;
-            }
-        }
-        true
     }
 
     /// What an acknowledgement means, step by step; each step needs those before it.

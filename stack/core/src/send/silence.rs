@@ -7,11 +7,33 @@ use crate::config::AssociationConfig;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
 use crate::recovery::PathFacts;
+use crate::scoreboard::Scoreboard;
 use crate::state::State;
 use crate::time::Time;
 
 /// Paths that are to be asked by a heartbeat.
 pub(crate) type Silent = SmallVec<[PathId; 4]>;
+
+fn facts(board: &Scoreboard, p: &Path) -> PathFacts {
+    let flight = board.flight(p.id);
+    PathFacts {
+        srtt: p.rtt.srtt(),
+        rttvar: p.rtt.rttvar(),
+        in_flight: flight > 0,
+        one_packet: flight <= p.mtu.max_packet(),
+        answered: p.reachability.answered(),
+    }
+}
+
+fn deadline_of(board: &Scoreboard, p: &Path, profile: &Profile) -> Option<Time> {
+    let delay = profile.max_sack_delay();
+    // Only its HEARTBEAT can bring it back.
+    if p.reachability.is_silent() || !p.settings.heartbeats {
+        None
+    } else {
+        facts(board, p).deadline(delay)
+    }
+}
 
 impl Sender {
     fn watches_silence(&self, paths: &Paths, config: &AssociationConfig, state: State) -> bool {
@@ -20,27 +42,6 @@ impl Sender {
         state.may_send_data()
             && context::chosen(paths, config).watches_silence(&config.profile)
             && !self.peer_room().is_closed()
-    }
-
-    fn silence_facts(&self, p: &Path) -> PathFacts {
-        let flight = self.board.flight(p.id);
-        PathFacts {
-            srtt: p.rtt.srtt(),
-            rttvar: p.rtt.rttvar(),
-            in_flight: flight > 0,
-            one_packet: flight <= p.mtu.max_packet(),
-            answered: p.reachability.answered(),
-        }
-    }
-
-    fn silence_deadline_of(&self, p: &Path, profile: &Profile) -> Option<Time> {
-        let delay = profile.max_sack_delay();
-        // Only its HEARTBEAT can bring it back.
-        if p.reachability.is_silent() || !p.settings.heartbeats {
-            None
-        } else {
-            self.silence_facts(p).deadline(delay)
-        }
     }
 
     /// When the next path will have been silent for too long.
@@ -53,7 +54,7 @@ impl Sender {
         if !self.watches_silence(paths, config, state) {
             return None;
         }
-        paths.iter().filter_map(|p| self.silence_deadline_of(p, &config.profile)).min()
+        paths.iter().filter_map(|p| deadline_of(&self.board, p, &config.profile)).min()
     }
 
     /// Takes what is in flight off the paths that have been silent for too long. Returns those that are to be
@@ -63,12 +64,12 @@ impl Sender {
         let mut asked = Silent::new();
         for path in cx.paths.ids() {
             let p = &cx.paths[path];
-            if self.silence_deadline_of(p, cx.profile()).is_none_or(|at| at > now) {
+            if deadline_of(&self.board, p, cx.profile()).is_none_or(|at| at > now) {
                 continue;
             }
             let since = p.reachability.answered();
             let vouches =
-                |p: &Path| p.id != path && p.preferred() && self.silence_facts(p).vouches(since);
+                |p: &Path| p.id != path && p.preferred() && facts(&self.board, p).vouches(since);
             let alive = cx.paths.iter().any(vouches);
             if alive {
                 self.leave(cx, path);

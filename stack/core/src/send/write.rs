@@ -121,8 +121,7 @@ impl Sender {
         let now_or_never = self.overrides.retransmits_now();
         let waits = (held || self.overrides.rest_waits()) && !now_or_never;
         let lost = if waits { None } else { self.next_lost(cx, answer, now_or_never) };
-        let room = self.peer_room();
-        if let Some((seq, path)) = lost.filter(|(seq, _)| room.takes_again(*seq)) {
+        if let Some((seq, path)) = lost.filter(|(seq, _)| self.peer_room().takes_again(*seq)) {
             self.decay_idle(cx, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
