@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::no_delay::NoDelayRule;
+use super::Promptness;
 use crate::profile::SackParameters;
 use crate::time::Time;
 
@@ -34,7 +34,7 @@ pub(crate) struct DelayedAck {
     pending: bool,
     due: bool,
     deadline: Option<Time>,
-    no_delay: NoDelayRule,
+    prompt: Promptness,
 }
 
 impl DelayedAck {
@@ -51,7 +51,7 @@ impl DelayedAck {
             pending: false,
             due: false,
             deadline: None,
-            no_delay: NoDelayRule::new(parameters.no_delay),
+            prompt: Promptness::of(parameters),
         }
     }
 
@@ -59,7 +59,7 @@ impl DelayedAck {
     pub(crate) fn reconfigure(&mut self, now: Time, parameters: &SackParameters) {
         let new = DelayedAck::new(parameters);
         (self.delay, self.every) = (new.delay, new.every);
-        self.no_delay.set_mode(parameters.no_delay);
+        self.prompt.reconfigure(parameters);
         // RFC 9260 §6.2: SACK.Delay after the arrival of any unacknowledged chunk, at the latest.
         self.deadline = self.deadline.map(|deadline| deadline.min(now + new.delay));
         self.due |= self.packets >= self.every;
@@ -84,7 +84,7 @@ impl DelayedAck {
         // RFC 9260 §6.7: while there is a gap, a SACK goes after each packet that does not fill
         // it. RFC 5681 §4.2, which §6.2 follows: and for what fills in all or part of a gap.
         // RFC 9260 §6.2: the I bit asks not to delay the SACK.
-        let undelayed = self.no_delay.applies(now, self.delay);
+        let undelayed = self.prompt.applies(now, self.delay);
         let now_or_never = undelayed || first || only_duplicates || dropped || gap || immediate;
         // RFC 9260 §6.2: at least for every second packet (not every second DATA chunk).
         if now_or_never || self.packets >= self.every || self.delay.is_zero() {

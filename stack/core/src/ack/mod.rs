@@ -10,4 +10,6 @@ pub(crate) mod report;
 pub(crate) mod timestamps;
 pub(crate) mod window;
 
+use no_delay::NoDelayRule as Promptness;
+
 pub(crate) use dac::{CmtDelayedAck as AnsweredPackets, counted};

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::profile::NoDelay;
+use crate::profile::{NoDelay, SackParameters};
 use crate::time::Time;
 
 /// Decides for each packet.
@@ -20,13 +20,18 @@ pub(super) struct NoDelayRule {
 }
 
 impl NoDelayRule {
-    pub(super) fn new(mode: NoDelay) -> NoDelayRule {
+    fn new(mode: NoDelay) -> NoDelayRule {
         NoDelayRule { mode, last: None }
     }
 
-    /// Takes another mode.
-    pub(super) fn set_mode(&mut self, mode: NoDelay) {
-        self.mode = mode;
+    /// As a profile says.
+    pub(super) fn of(parameters: &SackParameters) -> NoDelayRule {
+        NoDelayRule::new(parameters.no_delay)
+    }
+
+    /// Goes on as another one says.
+    pub(super) fn reconfigure(&mut self, parameters: &SackParameters) {
+        self.mode = parameters.no_delay;
     }
 
     /// Whether the packet that came at `now` is acknowledged at once.

@@ -33,9 +33,10 @@ const SHARED: [&str; 15] = [
 ];
 
 /// Mechanisms that are outside of these folders, and their files. The `mod.rs` beside them is their registry.
-const ELSEWHERE: [(&str, &[&str]); 5] = [
+const ELSEWHERE: [(&str, &[&str]); 6] = [
     ("buffer_splitting", &["core/src/path/buffer_splitting.rs"]),
     ("dac", &["core/src/ack/dac.rs"]),
+    ("no_delay", &["core/src/ack/no_delay.rs"]),
     ("pacing", &["core/src/path/pacing.rs", "core/src/path/bursts.rs"]),
     ("queue_limit", &["core/src/path/queue_limit.rs"]),
     ("sack_window", &["core/src/scoreboard/window.rs"]),
@@ -49,9 +50,9 @@ const HOMONYMS: [&str; 8] =
 const LOCAL: [&str; 3] = ["budget", "floor", "overdue"];
 const SENDING: [&str; 2] = ["send/", "path/window.rs"];
 
-/// Words with the name of a mechanism in them that are no such names: a term of draft-ietf-ccwg-bbr, and a parameter that
-/// another mechanism has in its own table.
-const TERMS: [&str; 2] = ["pacing_rate", "trust_immediate_sack"];
+/// Words with the name of a mechanism in them that are no such names: what a program sets with
+/// SCTP_NODELAY (RFC 6458 §8.1.5), a term of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
+const TERMS: [&str; 3] = ["no_delay", "pacing_rate", "trust_immediate_sack"];
 
 /// The causes of RFC 9260 itself. What is sent again for another one is for a mechanism, or a scheduler, to say.
 const CAUSES: [&str; 4] = ["FastRetransmit", "PathFailure", "Timeout", "ZeroWindowProbe"];
