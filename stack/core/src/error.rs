@@ -66,6 +66,12 @@ pub enum SendError {
         /// Its number.
         key: u16,
     },
+    /// [`SendOptions::destination`](crate::SendOptions::destination) is no address of the peer.
+    #[error("{address} is no address of the peer")]
+    NoAddress {
+        /// The address.
+        address: IpAddr,
+    },
 }
 
 /// Why an operation on an association was refused.

@@ -100,6 +100,10 @@ pub struct SendOptions {
     /// user data authenticated. Messages with different keys do not share packets. Default `None`, and what holds once the key
     /// is deactivated or deleted: the key that is active when a packet leaves.
     pub key: Option<u16>,
+    /// The address of the peer that it is sent to (destination transport address, RFC 9260 §11.1.5; SCTP_ADDR_OVER, RFC 6458
+    /// §5.3.2), while that is active (§6.4.1); what is lost goes where loss recovery has it go. Messages behind it wait until it
+    /// has left. Default `None`: the association chooses.
+    pub destination: Option<IpAddr>,
 }
 
 /// SEND FAILURE (RFC 9260 §11.2.2): a message that was not delivered, or perhaps was not.
@@ -130,8 +134,7 @@ pub enum Event {
     /// that had failed: no `PathChanged` says so. Messages not yet acknowledged are reported by `SendFailed` before this
     /// event.
     Restarted,
-    /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops
-    /// being empty, not for each message.
+    /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops being empty, not for each message.
     Readable,
     /// After `WouldBlock`: there is room in the send buffer again.
     Writable,
@@ -148,8 +151,7 @@ pub enum Event {
         path: PathId,
         /// The peer's address.
         address: IpAddr,
-        /// Its state when it was last told of, [`Unconfirmed`](PathState::Unconfirmed) as long as it was not
-        /// confirmed then (RFC 9260 §5.4).
+        /// Its state when it was last told of, [`Unconfirmed`](PathState::Unconfirmed) if it was not confirmed then (RFC 9260 §5.4).
         before: PathState,
         /// Its new state.
         state: PathState,
@@ -162,17 +164,15 @@ pub enum Event {
         /// The peer's address.
         address: IpAddr,
     },
-    /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value. It is left out while
-    /// 256 events of the association wait to be polled, and so are `PathChanged`,
-    /// `PrimaryChanged` and `PeerAdaptation`: a peer can cause these at will.
+    /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value. It is left out while 256 events of the
+    /// association wait, and so are `PathChanged`, `PrimaryChanged` and `PeerAdaptation`: a peer can cause these at will.
     PeerError {
         /// Cause code (RFC 9260 §3.3.10).
         cause: u16,
         /// The cause's value as received.
         value: Bytes,
     },
-    /// After `Connected` or `Restarted`: the Adaptation Layer Indication of the peer (RFC 5061
-    /// §4.2.6), if it sent one.
+    /// After `Connected` or `Restarted`: the Adaptation Layer Indication of the peer (RFC 5061 §4.2.6), if it sent one.
     PeerAdaptation(u32),
     /// All that was sent is acknowledged and nothing waits to be sent (RFC 6458 §6.1.9). Only with
     /// [`AssociationConfig::report_dry`](crate::AssociationConfig::report_dry).
@@ -225,8 +225,8 @@ pub enum Event {
     Authentication(AuthenticationEvent),
     /// The peer began a graceful shutdown; no further message is accepted for sending.
     PeerShutdown,
-    /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone. The last event of an
-    /// association; messages already received can still be read until `forget`.
+    /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone, and this its last event; what was received can be read
+    /// until `forget`.
     Closed(CloseReason),
 }
 

@@ -211,6 +211,12 @@ pub enum SendError {
         /// Its number.
         key: u16,
     },
+    /// [`SendOptions::destination`](tresse_core::SendOptions::destination) is no address of the peer.
+    #[error("{address} is no address of the peer")]
+    NoAddress {
+        /// The address.
+        address: IpAddr,
+    },
 }
 
 impl From<tresse_core::SendError> for SendError {
@@ -225,6 +231,7 @@ impl From<tresse_core::SendError> for SendError {
             tresse_core::SendError::Empty => SendError::Empty,
             tresse_core::SendError::TooLarge { size, limit } => SendError::TooLarge { size, limit },
             tresse_core::SendError::NoKey { key } => SendError::NoKey { key },
+            tresse_core::SendError::NoAddress { address } => SendError::NoAddress { address },
         }
     }
 }

@@ -221,6 +221,7 @@ impl Actor {
                 reliability: Some(message.reliability),
                 context: number,
                 key: None,
+                destination: None,
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
                 Ok(()) => {

@@ -345,6 +345,7 @@ impl Engine {
                 sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
                 context: header.context,
                 key: (header.flags & flag::KEY != 0).then_some(header.key),
+                destination: None,
                 lifetime: None,
                 reliability: Some(reliability(header)),
             };

@@ -54,6 +54,9 @@ impl Association {
         if let Some(key) = options.key.filter(|key| !self.authenticator().may_name_key(*key)) {
             return Err(SendError::NoKey { key });
         }
+        if let Some(address) = options.destination.filter(|to| self.paths.find(*to).is_none()) {
+            return Err(SendError::NoAddress { address });
+        }
         if !self.sender.fits(stream, size) && !self.make_room(now, stream, size, &options) {
             self.sender.on_refused();
             return Err(SendError::WouldBlock);

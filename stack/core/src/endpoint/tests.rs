@@ -16,6 +16,7 @@ mod cookies;
 mod crossing;
 mod dac;
 mod data;
+mod destination;
 mod ecn;
 mod encapsulation;
 mod events;

@@ -12,7 +12,7 @@ impl Sender {
         self.recovery.holds_retransmissions()
             && (self.board.total_flight() > 0
                 || self.overrides.retransmits_now()
-                || cx.strategy.may_send_new(self, cx))
+                || self.may_send_somewhere(cx))
     }
 
     /// The lowest lost chunk that may leave now, and its path. `now_or_never` lets one leave
@@ -110,6 +110,29 @@ impl Sender {
         let burst = p.bursts.has_credit() || cx.strategy.is_paced(p);
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(cx.state == State::Established && self.nagle_holds(cx))
+    }
+
+    //= RFC 9260 6.4.1-1
+    /// The path that the next message names, while it works.
+    ///
+    /// RFC 9260 §6.4.1: "where the SCTP user explicitly requests to send data to an inactive destination transport
+    /// address", an alternate active one takes it.
+    pub(super) fn named_path(&self, cx: &Context<'_>) -> Option<PathId> {
+        let path = cx.paths.find(self.queue.next_destination()?)?;
+        cx.paths[path].preferred().then_some(path)
+    }
+
+    /// New data may leave.
+    fn may_send_somewhere(&self, cx: &Context<'_>) -> bool {
+        match self.named_path(cx) {
+            Some(path) => self.may_send_new(cx, path),
+            None => cx.strategy.may_send_new(self, cx),
+        }
+    }
+
+    /// Whether the next chunk may be in a packet that takes `path`.
+    pub(super) fn may_carry(&self, cx: &Context<'_>, path: PathId) -> bool {
+        self.named_path(cx).is_none_or(|named| named == path)
     }
 
     /// Nothing leaves any more: paths that could carry more say nothing of what they could carry. A peer that has no

@@ -133,7 +133,14 @@ impl Sender {
         if waiting && !cx.strategy.passes_waiting() {
             return None;
         }
-        cx.strategy.new_data_path(self, cx).map(|path| Plan { path, what: What::New })
+        self.new_data_path(cx).map(|path| Plan { path, what: What::New })
+    }
+
+    /// Where the next packet of new data goes; `None` if none may leave now.
+    fn new_data_path(&mut self, cx: &mut Context<'_>) -> Option<PathId> {
+        let Some(path) = self.named_path(cx) else { return cx.strategy.new_data_path(self, cx) };
+        self.decay_idle(cx, path);
+        self.may_send_new(cx, path).then_some(path)
     }
 
     /// Bytes of the first chunk of a packet.
@@ -306,6 +313,7 @@ impl Sender {
             if !allowed
                 || (probes_window && carried.new > 0)
                 || !carried.takes(self.queue.next_key())
+                || !self.may_carry(cx, path)
                 || writer.len() + self.board.chunk_len(len) > max
             {
                 break;

@@ -6,6 +6,7 @@ mod parked;
 mod policy;
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use bytes::{Buf as _, Bytes};
 use message::{Begun, Queued};
@@ -60,8 +61,15 @@ pub(crate) struct SendQueue {
     table: StreamTable<OutStream>,
     /// What waits for the end of a reset of streams (RFC 6525), if one is under way.
     parked: Option<Box<Parked>>,
-    /// A message has named its shared key.
-    names_keys: bool,
+    /// A message has named its shared key, or an address.
+    names: Named,
+}
+
+/// What some message has named: as long as none has, nobody asks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Named {
+    keys: bool,
+    addresses: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,7 +102,7 @@ impl SendQueue {
             bytes: 0,
             table: StreamTable::new(),
             parked: None,
-            names_keys: false,
+            names: Named::default(),
         }
     }
 
@@ -250,8 +258,9 @@ impl SendQueue {
             return;
         }
         let SendOptions { ppid, unordered, sack_immediately, lifetime, .. } = options;
-        let SendOptions { reliability, context, key, .. } = options;
-        self.names_keys |= key.is_some();
+        let SendOptions { reliability, context, key, destination, .. } = options;
+        self.names.keys |= key.is_some();
+        self.names.addresses |= destination.is_some();
         let (policy, time) = Policy::of(reliability.unwrap_or_default());
         let lifetime = match (lifetime, time) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -265,6 +274,7 @@ impl SendQueue {
             ppid,
             context,
             key,
+            destination,
             policy,
             until,
             payload,
@@ -337,7 +347,13 @@ impl SendQueue {
     /// The shared key that it names.
     #[inline]
     pub(crate) fn next_key(&self) -> Option<u16> {
-        if self.names_keys { self.next_message()?.0.key } else { None }
+        if self.names.keys { self.next_message()?.0.key } else { None }
+    }
+
+    /// The address that it is to go to.
+    #[inline]
+    pub(crate) fn next_destination(&self) -> Option<IpAddr> {
+        if self.names.addresses { self.next_message()?.0.destination } else { None }
     }
 
     /// The message that it belongs to, and how many bytes of that have left.

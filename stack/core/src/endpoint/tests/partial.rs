@@ -43,6 +43,7 @@ const fn policy(reliability: Reliability) -> SendOptions {
         reliability: Some(reliability),
         context: 9,
         key: None,
+        destination: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A message that waits in the queue, and one that is leaving.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use tresse_wire::{Fsn, Mid, Ppid, StreamId};
 
@@ -16,6 +18,8 @@ pub(super) struct Queued {
     pub(super) ppid: Ppid,
     pub(super) context: u32,
     pub(super) key: Option<u16>,
+    /// The address that it goes to.
+    pub(super) destination: Option<IpAddr>,
     pub(super) policy: Policy,
     /// End of its lifetime.
     pub(super) until: Time,

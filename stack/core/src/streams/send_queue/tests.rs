@@ -15,6 +15,7 @@ const ORDERED: SendOptions = SendOptions {
     reliability: None,
     context: 0,
     key: None,
+    destination: None,
 };
 const UNORDERED: SendOptions = SendOptions { unordered: true, ..ORDERED };
 

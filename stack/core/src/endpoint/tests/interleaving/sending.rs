@@ -11,6 +11,7 @@ const UNORDERED: SendOptions = SendOptions {
     reliability: None,
     context: 0,
     key: None,
+    destination: None,
 };
 
 //= RFC 8260 2.1-8 2.2.2-1 2.2.2-2 2.2.2-3 2.2.2-6
