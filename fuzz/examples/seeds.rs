@@ -135,6 +135,7 @@ fn parameters() -> Vec<u8> {
         .zero_checksum_acceptable(ErrorDetectionMethod::DTLS)
         .forward_tsn_supported()
         .supported_extensions(&[0xc0, 0x82, 0x0f])
+        .set_primary_address(AddressRequest { correlation: 0, address: [192, 0, 2, 1].into() })
         .raw(ParameterType::HOST_NAME_ADDRESS, b"host\0")
         .raw(ParameterType(0x7fff), &[9])
         .finish()

@@ -37,6 +37,8 @@ pub(crate) struct PeerParameters {
     pub(crate) extensions: Capabilities,
     /// Adaptation Layer Indication.
     pub(crate) adaptation: Option<u32>,
+    /// One of its addresses that it would like data to come to.
+    pub(crate) primary: Option<IpAddr>,
     /// What it says of authenticated chunks, if this end authenticates, too.
     pub(crate) offer: Option<Box<Offer>>,
 }
@@ -208,6 +210,8 @@ pub(crate) struct PeerInit<'a> {
     pub(crate) families: Families,
     /// It has the parameter Forward-TSN-Supported.
     pub(crate) names_forward_tsn: bool,
+    /// Its Set Primary Address parameter, as encoded.
+    pub(crate) asks_primary: Option<&'a [u8]>,
     /// What it says of authenticated chunks, before this end's settings are known.
     pub(crate) offer: OfferReader,
     /// Unrecognised parameters that must be reported, as encoded TLVs.
@@ -256,12 +260,14 @@ pub(crate) fn read_init<'a>(
             omitted: false,
             extensions: Capabilities::NONE,
             adaptation: None,
+            primary: None,
             offer: None,
         },
         cookie: None,
         preservative_ms: 0,
         families: Families::ALL,
         names_forward_tsn: false,
+        asks_primary: None,
         offer: OfferReader::default(),
         report: Vec::new(),
     };
@@ -300,6 +306,13 @@ pub(crate) fn read_init<'a>(
                 extensions.chosen.partial_reliability |= types.contains(&ChunkType::FORWARD_TSN.0);
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
+            // RFC 5061 §4.2.4: "The inclusion of this parameter in the INIT or INIT-ACK can be used to indicate an initial
+            // preference of primary address." A wildcard means where it comes from.
+            Parameter::SetPrimaryAddress(request) => {
+                let nowhere = request.address.is_unspecified();
+                init.peer.primary = Some(if nowhere { source } else { request.address });
+                init.asks_primary = Some(raw.bytes);
+            }
             Parameter::ZeroChecksumAcceptable(method) => {
                 init.peer.extensions.chosen.zero_checksum |= method == ErrorDetectionMethod::DTLS;
             }
@@ -378,6 +391,13 @@ impl PeerInit<'_> {
         }
         self.peer.extensions.chosen.address_reconfiguration &=
             config.extensions.address_reconfiguration;
+        if let Some(parameter) = self.asks_primary.take()
+            && !config.extensions.address_reconfiguration
+        {
+            self.peer.primary = None;
+            self.add_report(parameter);
+        }
+        self.peer.primary = self.peer.primary.filter(|a| self.peer.addresses.contains(a));
         if !config.extensions.authentication {
             return Ok(());
         }

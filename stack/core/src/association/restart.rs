@@ -59,6 +59,7 @@ impl Association {
         self.tell_adaptation();
         self.extras.authenticator.tell(&mut self.journal);
         let (mut cx, parts) = self.parts(now);
+        parts.extras.changes.heed(&mut cx);
         parts.monitor.start(&mut cx, parts.halves.sender);
         let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
         self.send_cookie_ack(now, path, local);

@@ -303,7 +303,7 @@ impl Association {
         let changes = &mut self.extras.changes;
         changes.end(&mut self.journal, self.monitor.addresses_mut().sources_mut());
         if extensions.chosen.address_reconfiguration && authenticator.is_guarded() {
-            changes.agree(self.origin.initial_tsn(), peer.initial_tsn);
+            changes.agree(self.origin.initial_tsn(), peer.initial_tsn, peer.primary);
         }
         self.outbox.set_changes(changes.are_agreed());
         self.notify_writer(); // What was refused for its stream left room.
@@ -333,6 +333,7 @@ impl Association {
         self.tell_adaptation();
         self.extras.authenticator.tell(&mut self.journal);
         let (mut cx, parts) = self.parts(now);
+        parts.extras.changes.heed(&mut cx);
         parts.monitor.start(&mut cx, parts.halves.sender);
         parts.halves.sender.establish(&mut cx.sending());
         cx.opportunity();

@@ -5,7 +5,7 @@
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
 //! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ms 4, extensions that the
 //! peer offers 1, whether it has an adaptation layer (1), more addresses (2), ECN (4) and ASCONF (128) 1, the indication of
-//! the former, if there is one, 4, number of addresses 1, addresses (family 1, 4 or 16 bytes), whether both ends
+//! the former, if there is one, 4, which address is to be the primary one (if flag 8 says so) 1, number of addresses 1, addresses (family 1, 4 or 16 bytes), whether both ends
 //! authenticate chunks 1 and, if so, what ours and the peer's say of it in INIT and INIT ACK (RFC 4895 §6.3; never a shared key),
 //! HMAC-SHA-256, the first 16 bytes (RFC 2104 §5). It is short, for an INIT ACK must not be much longer
 //! than its INIT.
@@ -25,7 +25,7 @@ use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 6;
+const VERSION: u8 = 7;
 const MAC_LEN: usize = 16;
 //= RFC 9260 5.1.3-5 5.1.5-1
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
@@ -104,14 +104,17 @@ impl Cookie {
         let life = u32::try_from(self.life.as_millis()).unwrap_or(u32::MAX);
         b.extend(life.to_be_bytes());
         b.push(p.extensions.to_bits());
+        let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
+        let primary = p.primary.and_then(|primary| addresses.iter().position(|a| *a == primary));
         b.push(
             u8::from(p.adaptation.is_some())
                 | u8::from(p.omitted) << 1
                 | u8::from(p.extensions.chosen.ecn) << 2
+                | u8::from(primary.is_some()) << 3
                 | u8::from(p.extensions.chosen.address_reconfiguration) << 7,
         );
         b.extend(p.adaptation.into_iter().flat_map(u32::to_be_bytes));
-        let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
+        b.extend(primary.map(|index| index as u8));
         b.push(addresses.len() as u8);
         for address in addresses {
             match address {
@@ -148,6 +151,7 @@ impl Cookie {
         let life = Duration::from_millis(r.u32()?.into());
         let [extensions, flags] = r.array()?;
         let adaptation = if flags & 1 != 0 { Some(r.u32()?) } else { None };
+        let primary = if flags & 8 != 0 { Some(r.array::<1>()?[0]) } else { None };
         let [n] = r.array()?;
         let mut addresses = Vec::with_capacity(usize::from(n).min(MAX_PATHS));
         for _ in 0..n {
@@ -178,6 +182,7 @@ impl Cookie {
                 a_rwnd,
                 outbound_streams: peer_os,
                 inbound_streams: peer_mis,
+                primary: primary.and_then(|index| addresses.get(usize::from(index)).copied()),
                 addresses,
                 omitted: flags & 2 != 0,
                 extensions,
@@ -307,6 +312,7 @@ mod tests {
                     ..Capabilities::NONE
                 },
                 adaptation: Some(9),
+                primary: Some("2001:db8::1".parse().unwrap()),
                 offer: None,
             },
             offer: None,

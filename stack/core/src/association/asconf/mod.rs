@@ -44,9 +44,16 @@ pub(super) struct Affected<'a> {
 }
 
 impl AddressChanges {
-    /// The peer is known: from now on addresses may change. Sequence numbers begin with the initial TSNs of both ends.
-    pub(super) fn agree(&mut self, initial_tsn: Tsn, peer_initial_tsn: Tsn) {
+    /// The peer is known: from now on addresses may change. Sequence numbers begin with the initial TSNs of both ends; the peer
+    /// may have a `primary` address.
+    pub(super) fn agree(
+        &mut self,
+        initial_tsn: Tsn,
+        peer_initial_tsn: Tsn,
+        primary: Option<IpAddr>,
+    ) {
         self.agreed = Some(Box::new(Changes::new(initial_tsn, peer_initial_tsn)));
+        self.preferred = primary;
     }
 
     /// Addresses may change.

@@ -28,6 +28,14 @@ impl AddressChanges {
         cx.opportunity();
     }
 
+    /// The association is set up, or begins again: the peer may have said where it would like data to come to.
+    pub(in crate::association) fn heed(&mut self, cx: &mut Common<'_>) {
+        let preferred = self.preferred.filter(|_| self.are_agreed());
+        if let Some(path) = preferred.and_then(|primary| cx.paths.find(primary)) {
+            self.prefer(cx, path);
+        }
+    }
+
     /// The peer would like data to come to this address.
     pub(super) fn prefer(&mut self, cx: &mut Common<'_>, path: PathId) {
         let p = &cx.paths[path];

@@ -5,6 +5,7 @@ mod agreement;
 mod asked;
 mod asking;
 mod moving;
+mod preference;
 mod random;
 
 use super::authentication::Peer;

@@ -255,6 +255,7 @@ fn give_cookie_with(
             addresses: addresses(Side::Z, 1),
             extensions: Capabilities::NONE,
             adaptation: None,
+            primary: None,
             offer: None,
         },
         offer: None,
