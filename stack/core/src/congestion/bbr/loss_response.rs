@@ -9,8 +9,14 @@
 //! otherwise, once per round with a loss:
 //!             bw_shortterm       = max(bw_latest, 0.7 bw_shortterm)                  latest: most in a round
 //!             inflight_shortterm = max(inflight_latest, 0.7 inflight_shortterm)
+//! marked:     as a round with a loss; Startup, Refill and Up, which look away from that, end with
+//!             inflight_longterm = max(bdp, inflight_latest)                          of Startup
+//!             inflight_longterm = 0.7 target                                         of the others, to Down
 //! spurious:   the bounds from before, and back to Startup, or to Refill, if the loss had ended Startup or Up
 //! ```
+//!
+//! RFC 3168 §5 has a mark answered as "a *single* dropped packet" is: whoever follows no loss rate would end its slow start, and take
+//! some tens of percent off. So it is here, with the numbers that BBR has for it. The draft has no text on marks.
 
 use super::{Bbr, State};
 use crate::scoreboard::{LossSample, RateSample};
@@ -138,6 +144,27 @@ impl Bbr {
         if self.cycle.is_probe_sample() && is_too_high(lost.lost, lost.sent_in_flight) {
             let in_flight = inflight_at_loss(lost);
             self.handle_too_high(in_flight, lost.app_limited);
+        }
+    }
+
+    /// A packet was marked (ECN): told once per round trip.
+    pub(super) fn note_mark(&mut self) {
+        if !self.losses.in_round {
+            self.losses.round_end = self.rounds.total();
+            self.save_state();
+        }
+        self.losses.in_round = true;
+        match self.state {
+            State::Startup => {
+                let inflight = self.bdp(1.0).max(self.losses.inflight_latest);
+                self.full.set_reached(true);
+                self.model.inflight_longterm = inflight.max(self.least_cwnd());
+            }
+            State::Refill | State::Up => {
+                self.handle_too_high(0.0, false);
+                self.start_down();
+            }
+            State::Drain | State::Down | State::Cruise | State::ProbeRtt => {}
         }
     }
 

@@ -25,7 +25,8 @@
 //!
 //! Differences: an idle path keeps its window, which leaves at the rate that was measured (§5.4), although RFC 9260 §7.2.1
 //! lets it decay. The quantum is that of one sender without offload. Losses that a SACK shows are counted after its
-//! rate sample. Random numbers follow from the sequence numbers, that the association's random source begins, and the time.
+//! rate sample. The draft does not say what a mark (ECN) is: here it is a loss that is certain, once per round trip
+//! (`loss_response.rs`). Random numbers follow from the sequence numbers, that the association's random source begins, and the time.
 
 mod cycle;
 mod loss_response;
@@ -285,6 +286,11 @@ impl CongestionControl for Bbr {
 
     fn on_loss(&mut self, _: &Coupled<'_>) {
         self.begin_recovery();
+    }
+
+    /// It says nothing of the window of its round, which no recovery has to give back.
+    fn on_mark(&mut self, _: &Coupled<'_>) {
+        self.note_mark();
     }
 
     fn on_timeout(&mut self, _again: bool, _: &Coupled<'_>) {

@@ -7,6 +7,8 @@ use crate::profile::CongestionParameters;
 use crate::rng::Rng;
 
 const MSS: usize = 1000;
+/// Beta.
+const BETA_TIMES: f64 = 0.7;
 const MS: Duration = Duration::from_millis(1);
 
 /// A packet on its way, and what was known when it left.
@@ -20,6 +22,8 @@ struct Packet {
     lost: u64,
     in_flight: usize,
     app_limited: bool,
+    /// It has waited too long.
+    marked: bool,
     /// When its SACK comes, or its loss is found.
     ends: Time,
     arrives: bool,
@@ -47,6 +51,10 @@ struct Link {
     app_limited: Option<u64>,
     /// Bytes that the application has, if not any number.
     ready: Option<usize>,
+    /// Packets that wait longer are marked, if they are not new to a sender that has heard of a mark.
+    marks_above: Option<Duration>,
+    marks: u64,
+    marked_until: u64,
 }
 
 fn control() -> Bbr {
@@ -78,6 +86,9 @@ impl Link {
             recovery_ends: None,
             app_limited: None,
             ready: None,
+            marks_above: None,
+            marks: 0,
+            marked_until: 0,
         }
     }
 
@@ -99,6 +110,7 @@ impl Link {
             let takes = Duration::from_secs_f64(MSS as f64 / self.rate);
             self.free_at = self.free_at.max(self.now) + takes;
         }
+        let waiting = self.free_at.since(self.now);
         let arrives = !full && self.rng.next_f64() >= self.loss;
         // What is lost is found out when the next packet would have been acknowledged.
         let ends = self.free_at + self.rtt + if arrives { Duration::ZERO } else { MS };
@@ -111,6 +123,7 @@ impl Link {
             lost: self.lost,
             in_flight: self.in_flight() + MSS,
             app_limited: self.app_limited.is_some(),
+            marked: self.marks_above.is_some_and(|least| waiting > least),
             ends,
             arrives,
         });
@@ -132,6 +145,10 @@ impl Link {
         if self.recovery_ends.is_some_and(|end| p.seq >= end) {
             self.recovery_ends = None;
             self.control.on_recovered();
+        }
+        if p.marked && p.seq > self.marked_until {
+            (self.marks, self.marked_until) = (self.marks + 1, self.seq);
+            self.control.on_mark(&Coupled::default());
         }
         let interval = p.sent.since(p.first_sent).max(self.now.since(p.delivered_at));
         let delivered = self.delivered - p.delivered;
@@ -389,6 +406,73 @@ fn a_loss_outside_of_up_lowers_the_bounds_by_30_percent_at_most_until_the_next_r
     link.loss = 0.0;
     link.run_to(State::Refill);
     assert!(link.control.model.bw_shortterm.is_infinite());
+}
+
+#[test]
+fn a_mark_is_a_loss_that_is_certain() {
+    let mark = |link: &mut Link| link.control.on_mark(&Coupled::default());
+    // It ends Startup, as it ends the slow start of others, with what the path has delivered.
+    let mut link = Link::new(20.0, 40, 4.0);
+    link.run(0.2);
+    assert_eq!(link.control.state, State::Startup);
+    mark(&mut link);
+    let bound = link.control.model.inflight_longterm;
+    assert!(bound.is_finite() && bound >= 4.0 * MSS as f64, "{bound}");
+    link.step();
+    link.run(0.05);
+    assert_ne!(link.control.state, State::Startup);
+    // Where BBR probes it ends that.
+    for state in [State::Refill, State::Up] {
+        let mut link = Link::new(20.0, 40, 4.0);
+        link.run_to(State::Down);
+        link.run_to(state);
+        let target = link.control.target_inflight();
+        mark(&mut link);
+        assert_eq!(link.control.state, State::Down, "from {state:?}");
+        assert_eq!(link.control.model.inflight_longterm, BETA_TIMES * target);
+    }
+    // Elsewhere it is a round with a loss: 30 % at most, until the next Refill.
+    let mut link = Link::new(20.0, 40, 4.0);
+    link.run_to(State::Cruise);
+    let max = link.control.model.max_bw();
+    mark(&mut link);
+    link.run(0.1);
+    let bound = link.control.model.bw_shortterm;
+    assert!((BETA_TIMES * max * 0.999..=max).contains(&bound), "{bound} of {max}");
+    link.run_to(State::Refill);
+    assert!(link.control.model.bw_shortterm.is_infinite());
+}
+
+/// Before anything was measured, too.
+#[test]
+fn a_mark_of_the_first_window_leaves_a_window() {
+    let mut link = Link::new(20.0, 40, 4.0);
+    link.control.on_mark(&Coupled::default());
+    assert!(link.control.cwnd() >= 4 * MSS);
+    link.run(3.0);
+    assert!(link.run(20.0) > 0.8);
+}
+
+#[test]
+fn a_link_that_marks_is_used_with_a_shorter_queue() {
+    let waits = |marks: Option<Duration>| {
+        let mut link = Link::new(20.0, 40, 4.0);
+        link.marks_above = marks;
+        link.run(3.0);
+        let (mut sum, mut n) = (0.0, 0.0);
+        let (end, before) = (link.now + Duration::from_secs(30), link.delivered);
+        while link.now < end {
+            link.step();
+            sum += link.free_at.since(link.now).as_secs_f64();
+            n += 1.0;
+        }
+        let used = (link.delivered - before) as f64 / (link.rate * 30.0);
+        (used, sum / n, link.marks)
+    };
+    let (plain, marked) = (waits(None), waits(Some(5 * MS)));
+    assert!(marked.2 > 5, "{marked:?}");
+    assert!(marked.1 < plain.1, "{marked:?} {plain:?}");
+    assert!(marked.0 > 0.8, "{marked:?} {plain:?}");
 }
 
 #[test]
