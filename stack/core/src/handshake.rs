@@ -80,6 +80,7 @@ impl Capabilities {
         }
     }
 
+    //= RFC 3168 6.1.1-2 6.1.1-3 6.1.1-7
     /// What both ends offer; the rest is silently off.
     pub(crate) fn and(self, other: Capabilities) -> Capabilities {
         let i_forward_tsn = self.i_forward_tsn && other.i_forward_tsn;
@@ -126,6 +127,7 @@ impl Capabilities {
         if partial_reliability {
             writer.forward_tsn_supported();
         }
+        //= RFC 3168 6.1.1-6
         // RFC 4960 Appendix A: "To indicate that an endpoint is ECN capable, an endpoint SHOULD add to the INIT and or INIT
         // ACK chunk the TLV reserved for ECN."
         if self.chosen.ecn {

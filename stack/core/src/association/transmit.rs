@@ -67,6 +67,7 @@ impl Association {
         let counters = &mut self.paths[leaving.path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
+        //= RFC 3168 5-1 6.1.2-1
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
         Some(self.transmit(leaving, buffer.len(), ecn))
     }

@@ -34,7 +34,10 @@ impl Receiver {
     /// A DATA or I-DATA chunk of the packet `bytes`.
     pub(crate) fn on_data(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
         let arrival = self.received.classify(data.tsn);
-        if !matches!(arrival, Arrival::OutOfRange) {
+        //= RFC 3168 6.1.5-1 6.1.5-2 6.1.6-2
+        // RFC 3168 §6.1.5: what is "outside of the receiver's current window", or repeated, is not ECT if it comes from the peer;
+        // §6.1.6: a window probe, which may be dropped, counts.
+        if matches!(arrival, Arrival::New { .. }) {
             self.marks.on_chunk(data.tsn);
         }
         let seq = match arrival {

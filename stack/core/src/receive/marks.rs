@@ -39,7 +39,7 @@ impl Marks {
         self.lowest = None;
     }
 
-    /// The packet has a chunk with this TSN, which may have been sent.
+    /// The packet has a chunk with this TSN, which is new.
     #[inline]
     pub(super) fn on_chunk(&mut self, tsn: Tsn) {
         if self.marked && self.lowest.is_none_or(|lowest| is_after(lowest, tsn)) {
@@ -47,6 +47,7 @@ impl Marks {
         }
     }
 
+    //= RFC 3168 6.1.1-5
     /// The packet came over `path`.
     #[inline]
     pub(super) fn end_packet(&mut self, path: PathId) {

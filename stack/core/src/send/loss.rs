@@ -245,6 +245,7 @@ impl Sender {
             true => control.on_mark(&coupled),
             false => control.on_loss(&coupled),
         });
+        //= RFC 3168 6.1.2-3
         if marked {
             cx.paths[path].window.lower_to(most);
         }

@@ -44,6 +44,7 @@ impl Sender {
         let cuts = !marks.is_cut_for(seq);
         p.counters.congestion_marks += u64::from(echo.packets());
         cx.journal.stats.congestion_marks += u64::from(echo.packets());
+        //= RFC 3168 5-2
         if cuts {
             cx.journal.stats.cuts_by_marks += 1;
             self.cut_window(cx, path, WindowCause::Mark);
@@ -79,6 +80,7 @@ impl Sender {
         }
     }
 
+    //= RFC 3168 5.2-1 5.2-2 6.1.1-8 6.1.4-1 6.1.5-1 6.1.5-2 6.1.6-1
     /// A packet of nothing but new chunks leaves on `path`, the lowest of them `seq`: it may be ECT.
     ///
     /// RFC 3168 §6.1.5: "ECN-capable TCP implementations MUST NOT set either ECT codepoint [...] for retransmitted data

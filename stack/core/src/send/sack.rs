@@ -216,6 +216,7 @@ impl Sender {
             cx.trace_window(&self.board, path, WindowCause::RateReduction);
             return;
         }
+        //= RFC 3168 6.1.2-2
         // RFC 3168 §6.1.2: "the TCP sender SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
         // ACK packet."
         if p.window.marks().is_echoed() && !p.window.control().is_model_based() {

@@ -48,7 +48,7 @@ fn overview(ledgers: &[Ledger]) -> String {
         "# The RFCs, sentence by sentence\n\n\
          Every sentence with MUST, MUST NOT, SHALL, REQUIRED, SHOULD, SHOULD NOT or RECOMMENDED of \
          RFC 9260 (SCTP), RFC 6525 (stream reconfiguration), RFC 6951 (UDP encapsulation), RFC 7829 (PF, primary path switchover), \
-         RFC 3758 and RFC 7496 (partial reliability), RFC 8899 and RFC 4820 (path MTU discovery by probes), RFC 4895 (authenticated chunks), RFC 5061 (dynamic address reconfiguration), RFC 8260 (user message interleaving), RFC 9653 (zero checksum), \
+         RFC 3758 and RFC 7496 (partial reliability), RFC 8899 and RFC 4820 (path MTU discovery by probes), RFC 4895 (authenticated chunks), RFC 5061 (dynamic address reconfiguration), RFC 8260 (user message interleaving), RFC 9653 (zero checksum), RFC 3168 (ECN), \
          with the file that does it and a test that fails if it is broken.\n\n\
          *Done*: a place in the code and a test claim it, with the profile `rfc9260`; \
          [what the default profile does otherwise](tresse.md) is a list of its own. *Deviates*: something else is \

@@ -93,6 +93,7 @@ fn accepted(ours: bool, theirs: &[u8]) -> Script {
     script
 }
 
+//= RFC 3168 6.1.1-2 6.1.1-3 6.1.1-6 6.1.1-7
 #[test]
 fn it_is_off_unless_both_offer_it() {
     assert!(!Extensions::default().ecn);
@@ -128,6 +129,7 @@ fn it_is_off_unless_both_offer_it() {
     }
 }
 
+//= RFC 3168 5-1 5.2-1 5.2-2 6.1.1-8 6.1.2-1 6.1.4-1 6.1.5-1 6.1.5-2
 #[test]
 fn new_data_is_ect_and_nothing_else_is() {
     let config = with_ecn(standard());
@@ -156,6 +158,7 @@ fn new_data_is_ect_and_nothing_else_is() {
     assert_eq!(pair.end(Side::Z).associations().len(), 0);
 }
 
+//= RFC 3168 6.1.6-1
 #[test]
 fn a_probe_of_a_closed_window_is_not_ect() {
     let mut script = accepted(true, &capable());
@@ -167,6 +170,7 @@ fn a_probe_of_a_closed_window_is_not_ect() {
     assert_eq!(probe.to.ecn, Ecn::NotEct);
 }
 
+//= RFC 3168 6.1.1-5
 #[test]
 fn a_mark_is_told_with_each_sack_until_the_peer_says_cwr() {
     let mut script = accepted(true, &capable());
@@ -217,6 +221,60 @@ fn a_packet_of_several_chunks_is_told_by_its_lowest_tsn_and_what_cannot_be_is_no
     }
 }
 
+//= RFC 3168 6.1.5-1 6.1.5-2
+#[test]
+fn a_mark_of_what_was_there_already_is_not_told() {
+    let mut script = accepted(true, &capable());
+    let tsn = |n: u32| PEER_TSN.wrapping_add(n);
+    data(&mut script, tsn(0), Ecn::Ect0);
+    for _ in 0..2 {
+        assert_eq!(ecnes(&data(&mut script, tsn(0), Ecn::Ce)), []);
+    }
+    // Nor beside something new, which has its own.
+    let both = packet(script.tag, |w| {
+        write_data(w, tsn(0), 10);
+        write_data(w, tsn(1), 10);
+    });
+    let mut sent = give(&mut script, both, Ecn::Ce);
+    sent.extend(script.wait(ms(300)));
+    assert_eq!(ecnes(&sent), [Ecne { lowest_tsn: tsn(1), packets: Some(1) }]);
+}
+
+//= RFC 3168 6.1.6-2
+#[test]
+fn the_mark_of_a_window_probe_is_told_although_there_is_no_room() {
+    let config = AssociationConfig { receive_buffer: 4096, ..with_ecn(standard()) };
+    let mut script = Script::listening(&config);
+    script.join(&peer_fields(), &capable());
+    let mut n = 0;
+    let mut sent = Vec::new();
+    // Nobody reads.
+    while script.stats().data_chunks_dropped == 0 {
+        let bytes = packet(script.tag, |w| write_data(w, PEER_TSN.wrapping_add(n), 1000));
+        let before = script.stats().data_chunks_received;
+        sent = give(&mut script, bytes, Ecn::Ce);
+        n += u32::from(script.stats().data_chunks_received > before);
+        assert!(n < 100);
+    }
+    let probe = PEER_TSN.wrapping_add(n);
+    assert_eq!(ecnes(&sent).last().map(|ecne| ecne.lowest_tsn), Some(probe));
+}
+
+//= RFC 3168 6.1.2-3
+#[test]
+fn a_window_of_one_packet_stays_one() {
+    let mut script = flying(4);
+    script.wait_for_data();
+    assert_eq!(script.path(0).cwnd, PMDCS);
+    script.now += ms(50);
+    echo(&mut script, 2, 1, 0);
+    assert_eq!(script.path(0).cwnd, PMDCS);
+    // Its timer runs on.
+    let again = script.wait(script.path(0).rto);
+    assert!(again.iter().any(|p| p.carries(ChunkType::DATA)));
+}
+
+//= RFC 3168 5-2 6.1.2-2
 #[test]
 fn a_mark_halves_the_window_once_per_round_trip_and_nothing_is_sent_again() {
     let mut script = flying(10);
@@ -408,6 +466,7 @@ fn the_window_of_the_marked_path_is_cut() {
     assert_eq!(pair.end(Side::A).stats(a).unwrap().losses(), 0);
 }
 
+//= RFC 3168 5-2
 #[test]
 fn every_control_answers_a_mark() {
     for control in ["cubic", "bbr", "lia", "olia", "balia", "cmt-rpv1", "cmt-rpv2", "rfc9260"] {
