@@ -128,7 +128,8 @@ impl SharedKeys {
 
     /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
-        self.secrets.len() * (size_of::<(u16, Secret)>() + 16)
+        let bytes: usize = self.secrets.values().map(|secret| secret.bytes.len()).sum();
+        self.secrets.len() * (size_of::<(u16, Secret)>() + 16) + bytes
     }
 
     fn known(&mut self, number: u16) -> Result<&mut Secret, KeyError> {

@@ -41,6 +41,7 @@ mod ootb;
 mod outage;
 mod packets;
 mod partial;
+mod parts;
 mod path_failure;
 mod path_mtu;
 mod patience;

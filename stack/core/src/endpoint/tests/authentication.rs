@@ -4,6 +4,7 @@ mod agreement;
 mod echo;
 mod keys;
 mod middle;
+mod random;
 mod receiving;
 mod sending;
 
