@@ -220,7 +220,7 @@ impl Actor {
                 lifetime: message.lifetime,
                 reliability: Some(message.reliability),
                 context: number,
-                key: None,
+                key: message.key,
                 destination: None,
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
@@ -232,6 +232,15 @@ impl Actor {
                 }
                 Err(SendError::ShuttingDown | SendError::NoAssociation) => return,
                 Err(SendError::WouldBlock) => return self.blocked(cx, id, message.size),
+                Err(SendError::NoKey { key }) => {
+                    let known = cx.endpoint().authentication(id);
+                    if known.is_none_or(|known| {
+                        known.keys.contains(&key) && !known.deactivated_keys.contains(&key)
+                    }) {
+                        self.violate(Kind::Refused, format!("host {}: key {key}", self.host));
+                    }
+                    self.ledger.borrow_mut().seen.insert("message of a key that is not there");
+                }
                 Err(error) => self.refused(&error, message.stream, message.size),
             }
             self.next += 1;
@@ -526,7 +535,15 @@ impl Actor {
                 format!("{:?}", cx.endpoint().add_streams(now, id, outgoing, incoming))
             }
             Call::SetKey(key) => {
-                format!("{:?}", cx.endpoint().set_shared_key(now, id, key, &secret(key)))
+                let secret = secret(key, self.plan.salt);
+                format!("{:?}", cx.endpoint().set_shared_key(now, id, key, &secret))
+            }
+            Call::NewSecret(key, salt) => {
+                let result = cx.endpoint().set_shared_key(now, id, key, &secret(key, salt));
+                if result.is_ok() {
+                    self.ledger.borrow_mut().seen.insert("secret changed");
+                }
+                format!("{result:?}")
             }
             Call::ActivateKey(key) => {
                 let result = cx.endpoint().activate_shared_key(now, id, key);

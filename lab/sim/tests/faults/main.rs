@@ -11,6 +11,8 @@
 //! - `TRESSE_MIXED_SEEDS=0..20000`: any subset of the extensions at each end; their numbers begin at 2^41.
 //! - `TRESSE_NASTY_SEEDS=0..20000`: those made harder by clusters of calls, large messages beside those that are given up,
 //!   and small buffers; their numbers begin at 2^42.
+//! - `TRESSE_KEYED_SEEDS=0..20000`: those where messages name keys, secrets change, and the ends may know different ones; their
+//!   numbers begin at 2^43.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -143,6 +145,29 @@ fn seeds_hold_where_it_is_nasty() {
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 20 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
+/// Keys: messages that name them, secrets that change, come late, or are not those of the peer.
+#[test]
+fn seeds_hold_with_keys_of_all_kinds() {
+    let summary = seeds::run_all(seeds::keyed(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "messages name keys",
+        "message of a key that is not there",
+        "key activated",
+        "key comes late",
+        "peer uses another key",
+        "secret changed",
+        "ends with different secrets",
+        "both interleave",
+        "healthy in spite of faults",
+        "read in parts",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 50 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
     }
 }
 

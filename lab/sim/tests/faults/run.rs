@@ -218,6 +218,7 @@ impl Run {
         ledger.settle(&unreadable, &keeps);
         ledger.settle_epochs();
         ledger.settle_addresses();
+        judge_strangers(scenario, ledger);
         if scenario.mild {
             judge_mild(scenario, ledger);
         }
@@ -262,6 +263,14 @@ pub(crate) fn judge_host(
         ledger.violate(Kind::Leak, format!("host {host}: {left} associations"));
     } else if let Some(at) = timer {
         ledger.violate(Kind::TimerLeft, format!("host {host}: for {at:?}"));
+    }
+}
+
+/// Who does not know the secrets of an end is not listened to.
+pub(crate) fn judge_strangers(scenario: &Scenario, ledger: &mut Ledger) {
+    let (_, delivered, _) = ledger.totals();
+    if scenario.strangers && delivered > 0 {
+        ledger.violate(Kind::Stranger, format!("{delivered} messages were taken"));
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::{EXTENDED, MIXED, NASTY};
+pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, NASTY};
 use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
@@ -55,6 +55,12 @@ pub(crate) fn mixed() -> Range<u64> {
 pub(crate) fn nasty() -> Range<u64> {
     let range = asked("TRESSE_NASTY_SEEDS").unwrap_or(0..3_000);
     NASTY + range.start..NASTY + range.end
+}
+
+/// `TRESSE_KEYED_SEEDS=a..b`: those with keys, counted from 0; a few thousand else.
+pub(crate) fn keyed() -> Range<u64> {
+    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or(0..2_000);
+    KEYED + range.start..KEYED + range.end
 }
 
 fn asked(name: &str) -> Option<Range<u64>> {

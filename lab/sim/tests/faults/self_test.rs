@@ -14,7 +14,7 @@ use crate::actor::Lie;
 use crate::ledger::{Kind, Ledger, Mortality};
 use crate::limits;
 use crate::run::{self, Options, run};
-use crate::scenario::{Ending, Fault, PORT, Scenario};
+use crate::scenario::{Ending, Fault, KEYED, PORT, Scenario};
 
 /// What is found in a scenario when one host (or `None`: both) lies.
 fn caught(seed: u64, host: Option<usize>, lie: Lie) -> BTreeSet<Kind> {
@@ -259,4 +259,16 @@ fn what_is_left_behind_is_caught() {
     assert_eq!(check(0, Some(Time::ZERO)), [Kind::TimerLeft]);
     let open = judged(|ledger, _| run::judge_host(ledger, 0, 1, 0, None));
     assert_eq!(open, [Kind::Unfinished]);
+}
+
+#[test]
+fn messages_of_strangers_are_caught() {
+    let mut caught = 0;
+    for seed in KEYED..KEYED + 20 {
+        let mut scenario = Scenario::draw(seed);
+        scenario.strangers = true;
+        let report = run(&scenario, &Options::default());
+        caught += usize::from(report.violations.iter().any(|v| v.kind == Kind::Stranger));
+    }
+    assert!(caught > 5, "{caught} of 20");
 }

@@ -31,9 +31,11 @@ const ALWAYS: [ChunkType; 12] = [
 /// What strangers send as well: of a peer that has lost the association, or does not have it yet.
 const HARSH: [ChunkType; 2] = [ChunkType::ABORT, ChunkType::ERROR];
 
-/// The secret of a key, the same at both ends.
-pub(crate) fn secret(key: u16) -> Vec<u8> {
-    vec![key as u8; 8 * usize::from(key)]
+/// The secret of a key, the same at both ends that have the same salt.
+pub(crate) fn secret(key: u16, salt: u8) -> Vec<u8> {
+    let mut secret = vec![key as u8; 8 * usize::from(key)];
+    secret.extend((salt > 0).then_some(salt));
+    secret
 }
 
 impl Scenario {
@@ -49,7 +51,7 @@ impl Scenario {
         let count = draw.between(0, KEYS);
         let mut keys = SharedKeys::default();
         for key in 1..=count as u16 {
-            keys.set(key, &secret(key)).expect("a new key");
+            keys.set(key, &secret(key, 0)).expect("a new key");
         }
         for host in &mut self.hosts {
             if !draw.chance(0.85) {

@@ -6,6 +6,7 @@ mod ecn;
 mod extensions;
 mod faults;
 mod interleaving;
+mod keys;
 mod nasty;
 mod network;
 mod partial;
@@ -26,6 +27,7 @@ use tresse_sim::Draw;
 
 pub(crate) use authentication::secret;
 pub(crate) use extensions::{EXTENDED, MIXED};
+pub(crate) use keys::KEYED;
 pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
 pub(crate) use traffic::{PlannedMessage, Reading};
@@ -44,6 +46,8 @@ pub(crate) struct Scenario {
     /// Addresses, links and NATs fail, but programs and settings are sound: as long as one pair of
     /// addresses works, nothing may be lost (`health.rs`).
     pub(crate) steady: bool,
+    /// The ends know different secrets: nothing that one sends may be taken by the other.
+    pub(crate) strangers: bool,
     pub(crate) nat: Option<NatPlan>,
     pub(crate) hosts: [HostPlan; 2],
     pub(crate) links: Vec<LinkPlan>,
@@ -83,6 +87,8 @@ pub(crate) struct HostPlan {
     pub(crate) calls: Vec<(Time, Call)>,
     /// Both hosts offer partial reliability.
     pub(crate) agrees: bool,
+    /// What its secrets differ by from those of others.
+    pub(crate) salt: u8,
     /// Where the host's clock stands at the beginning, in nanoseconds.
     pub(crate) epoch: i64,
 }
@@ -113,11 +119,26 @@ pub(crate) enum Call {
     AddStreams(u16, u16),
     /// To what it is already.
     SetKey(u16),
+    /// To another secret, which differs by this.
+    NewSecret(u16, u8),
     ActivateKey(u16),
     DeactivateKey(u16),
     DeleteKey(u16),
     /// Of an address of its own.
     ChangeAddress(AddressChange, IpAddr),
+}
+
+impl Call {
+    const fn is_about_keys(self) -> bool {
+        matches!(
+            self,
+            Call::SetKey(_)
+                | Call::NewSecret(..)
+                | Call::ActivateKey(_)
+                | Call::DeactivateKey(_)
+                | Call::DeleteKey(_)
+        )
+    }
 }
 
 /// One direction of a link that carries what host `from` sends.
@@ -184,6 +205,9 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= KEYED {
+            return keys::keyed(seed);
+        }
         if seed >= NASTY {
             return nasty::nasty(seed).extend();
         }
@@ -242,6 +266,7 @@ impl Scenario {
             ending: Ending::Never,
             calls: Vec::new(),
             agrees: false,
+            salt: 0,
             epoch: 0,
             addresses,
         });
@@ -275,6 +300,7 @@ impl Scenario {
             seed,
             mild,
             steady,
+            strangers: false,
             nat: network.nat,
             hosts,
             links: network.links,

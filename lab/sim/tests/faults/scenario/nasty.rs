@@ -92,6 +92,7 @@ fn messages(draw: &mut Draw, host: &mut HostPlan) {
                 immediate: false,
                 lifetime: None,
                 reliability: Reliability::Full,
+                key: None,
             });
         }
     }

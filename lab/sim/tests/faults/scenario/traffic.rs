@@ -21,6 +21,8 @@ pub(crate) struct PlannedMessage {
     pub(crate) lifetime: Option<Duration>,
     /// When it may be given up after that.
     pub(crate) reliability: Reliability,
+    /// The shared key that it names.
+    pub(crate) key: Option<u16>,
 }
 
 /// How an application reads.
@@ -134,6 +136,7 @@ fn messages(
                     .chance(mortal)
                     .then(|| Duration::from_micros(draw.log_whole(100, 10_000_000))),
                 reliability: Reliability::Full,
+                key: None,
             });
             if left == 0 || plan.len() >= 400 {
                 break;
