@@ -138,6 +138,9 @@ pub struct AssociationSettings {
     /// false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ecn: bool,
+    /// Addresses may be added and deleted while the association goes on (RFC 5061), which `topology.moves` needs. Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asconf: bool,
 }
 
 impl Default for AssociationSettings {
@@ -153,6 +156,7 @@ impl Default for AssociationSettings {
             concurrent_transfer: false,
             interleaving: false,
             ecn: false,
+            asconf: false,
         }
     }
 }
@@ -177,6 +181,8 @@ impl AssociationSettings {
             extensions: Extensions {
                 interleaving: self.interleaving,
                 ecn: self.ecn,
+                authentication: self.asconf,
+                address_reconfiguration: self.asconf,
                 ..Extensions::NONE
             },
             ..AssociationConfig::default()
@@ -215,9 +221,10 @@ impl AssociationSettings {
     /// How messages become packets, as the end of a sentence.
     pub(crate) fn describe(&self) -> String {
         format!(
-            "{}{}{}{}",
+            "{}{}{}{}{}",
             if self.interleaving { ", interleaved" } else { "" },
             if self.ecn { ", ECN-capable" } else { "" },
+            if self.asconf { ", addresses may change" } else { "" },
             if self.bundling { "" } else { ", one per packet" },
             if self.no_delay { ", no Nagle" } else { ", Nagle" }
         )

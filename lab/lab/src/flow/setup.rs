@@ -21,6 +21,16 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
         row("Second path, to the receiver", describe_link(&second.forward));
         row("Second path, back", describe_link(&second.backward));
     }
+    for moved in &e.kind.topology.moves {
+        let pause = match moved.without_ms {
+            ms if ms < 0.0 => format!("{} ms after the new one has come", -ms),
+            ms => format!("the new one comes {ms} ms later"),
+        };
+        row(
+            "Another address of the sender",
+            format!("on path {}: the old one goes at {} ms, {pause}", moved.path, moved.at_ms),
+        );
+    }
     if let Some(shared) = &e.kind.topology.shared {
         let paths: Vec<String> = shared.paths.iter().map(u8::to_string).collect();
         row("Shared bottleneck", format!("behind path {}", paths.join(" and ")));

@@ -22,6 +22,7 @@ pub(super) fn check(e: &Experiment<Flow>) -> Checked {
         ("topology.second", topology.second.is_some()),
         ("topology.shared", topology.shared.is_some()),
         ("topology.mtu", topology.mtu.is_some()),
+        ("topology.moves", !topology.moves.is_empty()),
         ("change", !changes.is_empty()),
         ("processor", processor.is_some()),
         ("observe.alone", observe.alone),
@@ -29,6 +30,7 @@ pub(super) fn check(e: &Experiment<Flow>) -> Checked {
         ("association.concurrent_transfer", association.concurrent_transfer),
         ("association.interleaving", association.interleaving),
         ("association.ecn", association.ecn),
+        ("association.asconf", association.asconf),
     ];
     let name = &e.common.profiles[index].name;
     for (key, is_given) in other {

@@ -29,11 +29,29 @@ pub struct Topology {
     /// span in each run: where time is counted in ticks, it is not known how those of several hosts lie. Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocks_apart_ms: f64,
+    /// Addresses of the data sender that become others in the course of a run. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<Move>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+/// The data sender gets another address on a path, as a mobile does that finds another network: it has interfaces, and is bound to
+/// all of their addresses. Needs `association.asconf`; in the simulator only.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Move {
+    /// Which path, from 1. Default 1.
+    #[serde(default = "one")]
+    pub path: u8,
+    /// When the old address goes, in milliseconds of the simulation.
+    pub at_ms: f64,
+    /// The new one comes so many milliseconds later; below 0 it comes earlier, and both are there meanwhile. Default 0.
+    #[serde(default)]
+    pub without_ms: f64,
 }
 
 /// A router in the middle of the way whose next link takes no larger packets.
@@ -108,6 +126,7 @@ impl Topology {
             shared: None,
             mtu: self.mtu,
             clocks_apart_ms: self.clocks_apart_ms,
+            moves: Vec::new(),
         })
     }
 
@@ -148,6 +167,20 @@ impl Topology {
         require(apart, "topology.clocks_apart_ms", "must be 0 to 1000")?;
         let known = self.mtu.is_none_or(|mtu| (68..=65_535).contains(&mtu.bytes));
         require(known, "topology.mtu.bytes", "must be 68 to 65535")?;
+        require(self.moves.len() <= 200, "topology.moves", "has more than 200")?;
+        for (i, moved) in self.moves.iter().enumerate() {
+            let key = |field: &str| format!("topology.moves[{i}].{field}");
+            let known = (1..=self.path_count()).contains(&moved.path);
+            require(known, key("path"), "must be a path that there is")?;
+            let begins = moved.at_ms + moved.without_ms.min(0.0);
+            let in_time = moved.at_ms <= 1e9 && moved.without_ms <= 1e9 && begins > 0.0;
+            require(in_time, key("at_ms"), "must be after the beginning, to 1000000000")?;
+        }
+        require(
+            self.moves.is_empty() || self.shared.is_none(),
+            "topology.moves",
+            "excludes topology.shared",
+        )?;
         let Some(shared) = &self.shared else { return Ok(()) };
         link("shared.forward", &shared.forward)?;
         link("shared.backward", &shared.backward)?;
@@ -179,6 +212,7 @@ mod tests {
             shared: None,
             mtu: None,
             clocks_apart_ms: 0.0,
+            moves: Vec::new(),
         };
         let ideal = both.ideal_mbps(1452).unwrap();
         // Sarnow 2017, equation 4.2: 95.15 %.

@@ -93,6 +93,8 @@ fn in_cell(e: &Experiment<Flow>) -> Checked {
     require(endless, "topology.shared", "needs workload.bulk.duration_s")?;
     let aged = !e.kind.observe.age || matches!(e.kind.workload, Workload::Periodic(_));
     require(aged, "observe.age", "needs workload.periodic")?;
+    let may_move = e.kind.topology.moves.is_empty() || e.common.association.asconf;
+    require(may_move, "topology.moves", "needs association.asconf")?;
     let compared = !e.kind.observe.alone || e.kind.topology.shared.is_none();
     require(compared, "observe.alone", "excludes topology.shared")?;
     let mut topology_now = e.kind.topology.clone();
@@ -103,6 +105,8 @@ fn in_cell(e: &Experiment<Flow>) -> Checked {
             .map_err(|message| mistake(key("key"), message))?;
         let added = topology_now.second.is_some() == e.kind.topology.second.is_some();
         require(added, key("key"), "cannot add a second path in the course of a run")?;
+        let same = topology_now.moves == e.kind.topology.moves;
+        require(same, key("key"), "cannot be topology.moves, which have their times")?;
         topology_now.validate().map_err(|m| mistake(key("value"), m.message))?;
     }
     Ok(())

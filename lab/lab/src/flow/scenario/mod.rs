@@ -1,7 +1,9 @@
 //! One run: the network and both programs are built, run to the end, checked, and measured.
 
 mod age;
+mod moving;
 mod network;
+mod pair;
 #[cfg(target_os = "linux")]
 pub(super) mod real_time;
 mod retransmissions;

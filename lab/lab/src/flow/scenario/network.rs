@@ -1,6 +1,5 @@
 //! The hosts of a run, the programs on them, and the links between them.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,6 +8,8 @@ use tresse_netem::LinkConfig;
 use tresse_sim::apps::{Plan, Router, Sender, Sink};
 use tresse_sim::{Change, HostId, LinkId, LinkRules, Route, Simulation};
 
+use super::moving;
+use super::pair::{Pair, address};
 use super::source::{End, Receiver, Source};
 use super::transfer::TransferObserver;
 use super::wire::SharedUnderway;
@@ -45,17 +46,6 @@ struct Routers {
     far: HostId,
 }
 
-/// Two hosts that talk to each other.
-#[derive(Clone, Copy)]
-struct Pair {
-    sender: HostId,
-    receiver: HostId,
-}
-
-fn address(path: u8, host: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, path, 0, host))
-}
-
 impl Network {
     pub(super) fn build(run: &FlowRun) -> Result<Network, String> {
         let flow = &run.setup.experiment.kind;
@@ -74,11 +64,18 @@ impl Network {
             near: simulation.add_node("near", Box::new(Router::new())),
             far: simulation.add_node("far", Box::new(Router::new())),
         });
+        let moves = &topology.moves;
+        if !moves.is_empty() {
+            moving::give_interfaces(&mut simulation, pair, topology.path_count());
+        }
         let mut links = Vec::new();
         for (path, ends) in (0u8..).zip(topology.paths()) {
             let through = routers.filter(|_| shared.is_some_and(|s| s.paths.contains(&(path + 1))));
             let fault = |e| format!("link of path {}: {e}", path + 1);
-            links.push(connect(&mut simulation, pair, path, ends, through).map_err(fault)?);
+            links.push(match moves.is_empty() {
+                true => connect(&mut simulation, pair, path, ends, through).map_err(fault)?,
+                false => moving::connect(&mut simulation, pair, path, ends).map_err(fault)?,
+            });
         }
         let mut network = Network {
             simulation,
@@ -90,6 +87,7 @@ impl Network {
             mtu: None,
         };
         network.set_mtu(topology.mtu)?;
+        moving::schedule(&mut network.simulation, pair.sender, moves)?;
         if let (Some(shared), Some(routers)) = (shared, routers) {
             for n in 0..shared.competitors {
                 network.add_competitor(&run.setup.experiment, shared, routers, COMPETITOR + n)?;
@@ -194,9 +192,11 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Result<Pair, String> 
     let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
     let profile = run.setup.sender.profile()?;
     let association = run.setup.experiment.association(profile);
+    // Who moves is bound to whatever addresses it has.
+    let moves = !flow.topology.moves.is_empty();
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
-        local_addresses: addresses(host),
+        local_addresses: if moves && host == 1 { Vec::new() } else { addresses(host) },
         association: association.clone(),
         ..EndpointConfig::default()
     };

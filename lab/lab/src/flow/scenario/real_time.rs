@@ -46,6 +46,9 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     let (Plan::Schedule(schedule), _) = plan(&flow.workload) else {
         return Err("the workload has no schedule".into());
     };
+    if !flow.topology.moves.is_empty() {
+        return Err("addresses change in the simulator only".into());
+    }
     let duration = Duration::from_secs_f64(flow.workload.duration_s().unwrap_or(0.0));
     let links = (&flow.topology.forward, &flow.topology.backward);
     let network_seed = seed::network(run.seed, run.replication);
