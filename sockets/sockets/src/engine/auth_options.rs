@@ -215,4 +215,10 @@ impl Engine {
             _ => Ok(Struct::default().u32(number).u16(info.active_key).u16(0).0.clone()),
         }
     }
+
+    /// The key that an association authenticates with, if it does.
+    pub(super) fn active_key(&self, number: u32) -> Option<u16> {
+        let core = self.associations.get(&number)?.core;
+        self.raw.act(|endpoint, _| endpoint.authentication(core)).map(|info| info.active_key)
+    }
 }

@@ -141,9 +141,15 @@ impl Engine {
         self.notify(id, number, &Notification::PathChanged { address, state });
     }
 
-    /// No notification has that a peer names a key which is not there.
+    /// No notification has that a peer names a key which is not there. As in the kernel, SCTP_AUTH_NEW_KEY says that it uses
+    /// another one than this end.
     fn tell_of_keys(&mut self, id: u64, number: u32, what: AuthenticationEvent) {
-        if !matches!(what, AuthenticationEvent::UnknownKey { .. }) {
+        let told = match what {
+            AuthenticationEvent::UnknownKey { .. } => false,
+            AuthenticationEvent::NewKey { key, .. } => self.active_key(number) != Some(key),
+            _ => true,
+        };
+        if told {
             self.notify(id, number, &Notification::Authentication(what));
         }
     }

@@ -1,6 +1,6 @@
 //! From the program to the stack.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -284,8 +284,21 @@ impl Engine {
             self.give_back(id, header, payload);
             return Taken::Done;
         };
-        let header = TxHeader { association: number, address: None, ..*header };
+        let header = TxHeader { association: number, ..*header };
         self.send_to(id, number, &header, payload)
+    }
+
+    /// The address of the peer that a message is to go to: that of a one-to-one socket, and of another one with
+    /// SCTP_ADDR_OVER (RFC 6458 §5.3.2). As in the kernel, what was peeled off does not look at it.
+    fn destination(&self, id: u64, header: &TxHeader) -> Option<IpAddr> {
+        let socket = self.sockets.get(&id)?;
+        let over = if socket.many {
+            header.sinfo_flags & sinfo::ADDR_OVER != 0
+        } else {
+            socket.peeled_from.is_none()
+        };
+        let address = header.address.map(canonical).filter(|a| over && a.port() != 0);
+        address.map(|a| unspecified_is_local(a.ip()))
     }
 
     /// A message was taken from the program, and no association takes it any more: it comes back.
@@ -345,13 +358,18 @@ impl Engine {
                 sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
                 context: header.context,
                 key: (header.flags & flag::KEY != 0).then_some(header.key),
-                destination: None,
+                destination: self.destination(id, header),
                 lifetime: None,
                 reliability: Some(reliability(header)),
             };
             let stream = StreamId(header.stream);
             let gone = self.sockets.get(&id).is_some_and(|socket| socket.gone);
             let mut result = self.offer(core, stream, &payload, options);
+            if matches!(result, Err(SendError::NoAddress { .. })) {
+                // The peer has removed it since the program was told that it can be used.
+                let options = SendOptions { destination: None, ..options };
+                result = self.offer(core, stream, &payload, options);
+            }
             if gone && result == Err(SendError::WouldBlock) {
                 self.make_room(core, payload.len());
                 result = self.offer(core, stream, &payload, options);

@@ -666,3 +666,60 @@ CASE(primary_address_is_a_peers)
 	FAILS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof primary),
 	      EINVAL);
 }
+
+/* What is known of an address of the peer. */
+static struct sctp_paddrinfo peer_info(int fd, sctp_assoc_t id, const char *text, int port)
+{
+	struct sctp_paddrinfo info = { .spinfo_assoc_id = id };
+	socklen_t len = sizeof info;
+	address(&info.spinfo_address, text, port);
+	WORKS(getsockopt(fd, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &len));
+	return info;
+}
+
+static const struct named_address {
+	const char *label;
+	enum kind kind;
+	int flags;
+	bool second;
+} named_addresses[] = {
+	{ "one", ONE, 0, true },
+	{ "one_over", ONE, SCTP_ADDR_OVER, true },
+	{ "many", MANY, 0, false },
+	{ "many_over", MANY, SCTP_ADDR_OVER, true },
+};
+
+/* RFC 6458 §4.1.8, §5.3.2: where data goes, the window grows. */
+EACH(messages_to_the_second_address, named_addresses)
+{
+	static char data[2000];
+	struct sockaddr_in at[2];
+	int listener = bound_twice(row->kind), fd = new_socket(row->kind), server = listener;
+	int number = port(listener);
+	sctp_assoc_t id = -1;
+	uint32_t first, second;
+
+	WORKS(listen(listener, 5));
+	WORKS(sctp_connectx(fd, two(number, at), 2, &id));
+	if (row->kind == ONE) {
+		server = accept(listener, NULL, NULL);
+		id = 0;
+	}
+	CHECK(server >= 0);
+	for (int i = 0; i < 60; i++) {
+		if (peer_info(fd, id, "127.0.0.2", number).spinfo_state == SCTP_ACTIVE)
+			break;
+		usleep(50000);
+	}
+	SAME(peer_info(fd, id, "127.0.0.2", number).spinfo_state, SCTP_ACTIVE);
+	first = peer_info(fd, id, "127.0.0.1", number).spinfo_cwnd;
+	second = peer_info(fd, id, "127.0.0.2", number).spinfo_cwnd;
+	for (int i = 0; i < 40; i++)
+		SAME(sctp_sendmsg(fd, data, sizeof data, (struct sockaddr *)&at[1], sizeof at[1], 0,
+				  row->flags, 0, 0, 0), sizeof data);
+	for (int i = 0; i < 40; i++)
+		SAME(receive(server, 0)->len, sizeof data);
+	usleep(100000);
+	SAME(peer_info(fd, id, "127.0.0.1", number).spinfo_cwnd > first, !row->second);
+	SAME(peer_info(fd, id, "127.0.0.2", number).spinfo_cwnd > second, row->second);
+}

@@ -197,6 +197,40 @@ CASE(a_key_that_is_longer_than_its_option)
 	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, &set, sizeof set.key), EINVAL);
 }
 
+static const struct odd_key {
+	const char *label;
+	int key;
+	unsigned length, more;
+	int number;
+} odd_keys[] = {
+	{ "highest_number", 65535, 8, 0, 0 }, { "number_0", 0, 8, 0, 0 },
+	{ "no_bytes", 2, 0, 0, EINVAL },      { "no_bytes_and_some_more", 2, 0, 3, 0 },
+	{ "longest", 3, 65535, 0, 0 },	      { "longest_and_some_more", 3, 65535, 5000, 0 },
+};
+
+/* Whatever they are, both ends can use them. */
+EACH(keys_that_are_odd, odd_keys)
+{
+	static char room[80000];
+	struct pair pair = authenticated(BOTH, "a secret");
+	for (int end = 0; end < 2; end++) {
+		int fd = end ? pair.client : pair.server;
+		sctp_assoc_t id = end ? pair.client_id : pair.server_id;
+		struct sctp_authkey *key = (struct sctp_authkey *)room;
+		memset(room, 0x5e, sizeof room);
+		key->sca_assoc_id = id;
+		key->sca_keynumber = row->key;
+		key->sca_keylength = row->length;
+		FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, room,
+				 sizeof *key + row->length + row->more),
+		      row->number);
+		FAILS(change_key(fd, SCTP_AUTH_ACTIVE_KEY, id, row->key), row->number);
+	}
+	SAME(say(&pair, true, "there"), 5);
+	ARRIVES(pair.server, "there");
+	SAME(active_key(pair.client, pair.client_id), row->number ? 1 : row->key);
+}
+
 CASE(data_is_authenticated)
 {
 	struct pair pair = authenticated(BOTH, "a secret");
@@ -241,6 +275,23 @@ CASE(keys_change_under_way)
 	FAILS(change_key(pair.client, SCTP_AUTH_ACTIVE_KEY, pair.client_id, 1), EINVAL);
 	WORKS(change_key(pair.client, SCTP_AUTH_DELETE_KEY, pair.client_id, 1));
 	FAILS(change_key(pair.client, SCTP_AUTH_DELETE_KEY, pair.client_id, 2), EINVAL);
+}
+
+/* That it is used by the peer, too, is nothing new. */
+CASE(a_key_that_is_active_here_is_not_told)
+{
+	struct pair pair = authenticated(BOTH, "a secret");
+	WORKS(subscribe(pair.server, SCTP_AUTHENTICATION_EVENT, true));
+	SAME(say(&pair, true, "there"), 5);
+	ARRIVES(pair.server, "there");
+	CHECK(quiet(pair.server));
+	WORKS(set_key(pair.server, pair.server_id, 2, "the second"));
+	WORKS(set_key(pair.client, pair.client_id, 2, "the second"));
+	WORKS(change_key(pair.server, SCTP_AUTH_ACTIVE_KEY, pair.server_id, 2));
+	WORKS(change_key(pair.client, SCTP_AUTH_ACTIVE_KEY, pair.client_id, 2));
+	SAME(say(&pair, true, "again"), 5);
+	ARRIVES(pair.server, "again");
+	CHECK(quiet(pair.server));
 }
 
 CASE(the_peer_does_not_authenticate)

@@ -107,6 +107,36 @@ EACH(the_end_is_told_by, readings)
 	CHECK(quiet(pair.server));
 }
 
+/* Who has read a part and stops holds up the writer, which is told so; nothing is lost. */
+EACH(a_reader_that_stops, both_kinds)
+{
+	struct pair pair = crowded(row->kind, 0);
+	size_t at, left = 0;
+	socklen_t len;
+	const struct sockaddr *to = server_address(&pair, &len);
+	send_long(&pair);
+	at = next_part(pair.server, 0);
+	nonblocking(pair.client);
+	for (int i = 0; i < 200; i++) {
+		ssize_t got = sendto(pair.client, sent, LONG, MSG_NOSIGNAL, to, len);
+		if (got < 0) {
+			SAME(errno, EAGAIN);
+			break;
+		}
+		SAME(got, LONG);
+		left += LONG;
+	}
+	CHECK(left < 200 * LONG);
+	while (at < LONG)
+		at = next_part(pair.server, at);
+	while (left > 0) {
+		struct message *got = receive(pair.server, 0);
+		CHECK(got->len > 0 && (size_t)got->len <= left);
+		left -= got->len;
+	}
+	CHECK(quiet(pair.server));
+}
+
 /* Receives what is left of the message, and then the news that the rest will not come. */
 static void told_of_the_abort(int fd, size_t at)
 {
