@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -221,7 +222,7 @@ impl Actor {
                 reliability: Some(message.reliability),
                 context: number,
                 key: message.key,
-                destination: None,
+                destination: self.aim(cx, id, message.to),
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
                 Ok(()) => {
@@ -249,6 +250,12 @@ impl Actor {
             let at = now + Duration::from_millis(delay);
             if at == now { self.shutdown_once(cx, id) } else { self.set_timer(cx, at, END) }
         }
+    }
+
+    /// An address of the peer.
+    fn aim(&self, cx: &mut Context<'_>, id: AssociationId, to: Option<u8>) -> Option<IpAddr> {
+        let paths = cx.endpoint().path_stats(id);
+        Some(paths.get(usize::from(to?))?.remote)
     }
 
     /// What may become of a message.

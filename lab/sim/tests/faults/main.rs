@@ -156,6 +156,7 @@ fn seeds_hold_with_keys_of_all_kinds() {
     assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
     for feature in [
         "messages name keys",
+        "messages name addresses",
         "message of a key that is not there",
         "key activated",
         "key comes late",

@@ -56,12 +56,19 @@ impl Wanderer {
     pub(super) fn offer(&mut self, draw: &mut Draw, first: Tsn) -> Vec<u8> {
         let random: Vec<u8> = (0..32).map(|_| draw.next() as u8).collect();
         let kinds = [ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0];
-        let list = ParameterWriter::new()
-            .supported_extensions(&[ChunkType::AUTH.0, kinds[0], kinds[1]])
+        let mut list = ParameterWriter::new();
+        list.supported_extensions(&[ChunkType::AUTH.0, kinds[0], kinds[1]])
             .random(&random)
             .chunk_list(&kinds)
-            .hmac_algo(&[HmacIdentifier::SHA_1])
-            .finish();
+            .hmac_algo(&[HmacIdentifier::SHA_1]);
+        // Data is to go to somebody else from the beginning. (No number is drawn for it, so that all else stays as it was.)
+        if random[0].is_multiple_of(2)
+            && let IpAddr::V4(victim) = third_party(&mut Draw::new(u64::from(random[1])))
+        {
+            let request = AddressRequest { correlation: 0, address: victim.into() };
+            list.ipv4(victim).set_primary_address(request);
+        }
+        let list = list.finish();
         *self =
             Wanderer { ours: Vector::of(&Parameters::new(&list)), next: first.0, ..self.clone() };
         list

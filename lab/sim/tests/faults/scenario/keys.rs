@@ -1,6 +1,6 @@
 //! Shared keys (RFC 4895 §6.1, RFC 6458 §5.3.8) in scenarios of any extensions: each end wants user data authenticated, messages name
-//! their keys, secrets change in the middle, keys come late, and now and then the ends know different secrets. All else stays
-//! as it is.
+//! their keys, and addresses, secrets change in the middle, keys come late, and now and then the ends know different secrets. All else
+//! stays as it is.
 
 use std::sync::Arc;
 
@@ -91,15 +91,17 @@ impl Scenario {
                 };
                 plan.calls.push((at, call));
             }
-            let names = draw.pick(&[0.0, 0.3, 1.0]);
+            let (names, aims) = (draw.pick(&[0.0, 0.3, 1.0]), draw.pick(&[0.0, 0.0, 0.5]));
             for message in &mut plan.traffic {
                 if draw.chance(names) {
-                    message.key = Some(if draw.chance(0.02) {
-                        7
-                    } else {
-                        numbers[draw.index(numbers.len())]
-                    });
+                    let strange = draw.chance(0.02);
+                    message.key =
+                        Some(if strange { 7 } else { numbers[draw.index(numbers.len())] });
                     self.features.insert("messages name keys");
+                }
+                if draw.chance(aims) {
+                    message.to = Some(draw.between(0, 3) as u8);
+                    self.features.insert("messages name addresses");
                 }
             }
         }

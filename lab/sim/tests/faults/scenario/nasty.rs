@@ -93,6 +93,7 @@ fn messages(draw: &mut Draw, host: &mut HostPlan) {
                 lifetime: None,
                 reliability: Reliability::Full,
                 key: None,
+                to: None,
             });
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct PlannedMessage {
     pub(crate) reliability: Reliability,
     /// The shared key that it names.
     pub(crate) key: Option<u16>,
+    /// The address of the peer that it names, by its place among those that are known.
+    pub(crate) to: Option<u8>,
 }
 
 /// How an application reads.
@@ -137,6 +139,7 @@ fn messages(
                     .then(|| Duration::from_micros(draw.log_whole(100, 10_000_000))),
                 reliability: Reliability::Full,
                 key: None,
+                to: None,
             });
             if left == 0 || plan.len() >= 400 {
                 break;
