@@ -25,8 +25,8 @@ const CONNECTX3: i32 = 111;
 const PEELOFF_FLAGS: i32 = 122;
 const EVENT: i32 = 127;
 
-/// The longest value of an option.
-const MAX_VALUE: usize = 32 * 1024;
+/// The longest value of an option: a key of 65 535 bytes, and what stands behind it.
+const MAX_VALUE: usize = 72 * 1024;
 
 /// Remembers which information messages are to be handed over with: frames that are under way do
 /// not know it yet.

@@ -25,7 +25,7 @@ pub const MAX_RX_PAYLOAD: usize = 192 * 1024;
 pub const MAX_PIECE: usize = 192 * 1024;
 
 /// Bytes of a request or a reply at most.
-pub const MAX_CONTROL: usize = 64 * 1024;
+pub const MAX_CONTROL: usize = 80 * 1024;
 
 /// Bytes asked for as send buffer of each end; a frame must fit into it.
 pub const SOCKET_BUFFER: usize = 212_992;

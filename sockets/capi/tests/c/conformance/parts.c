@@ -120,7 +120,8 @@ EACH(a_reader_that_stops, both_kinds)
 	for (int i = 0; i < 200; i++) {
 		ssize_t got = sendto(pair.client, sent, LONG, MSG_NOSIGNAL, to, len);
 		if (got < 0) {
-			SAME(errno, EAGAIN);
+			int why = errno;
+			SAME(why, EAGAIN);
 			break;
 		}
 		SAME(got, LONG);
