@@ -5,7 +5,6 @@ mod crates;
 mod fields;
 mod imports;
 mod mechanisms;
-mod methods;
 
 use std::collections::BTreeMap;
 use std::fs;
