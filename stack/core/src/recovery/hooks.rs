@@ -1,4 +1,5 @@
-//! What the sending half tells its mechanisms, and asks them, event by event. It knows none of them by name.
+//! What the sending half tells its mechanisms, and asks them, event by event. It knows them by
+//! what they do, not by name.
 
 use std::ops::Range;
 use std::time::Duration;

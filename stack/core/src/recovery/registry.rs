@@ -1,4 +1,6 @@
-//! The registry: every mechanism that a profile can switch on, one line each.
+//! The registry: the mechanisms that are asked in a row, one line each: an [`Algorithm`] keeps something, a [`Rule`] answers from
+//! the profile. Detectors of spurious losses have one of their own; what all of these ask (which streams are thin, the
+//! budget, what is overdue) is no line but a field of `Recovery`.
 
 use std::time::Duration;
 
