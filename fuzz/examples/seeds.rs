@@ -22,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 34] = [
+const SEEDS: [(&str, Write); 35] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -59,7 +59,8 @@ const SEEDS: [(&str, Write); 34] = [
         data(w, b"authentic");
     }),
     ("auth_parameters", |w| w.init(&FIELDS, &authentication())),
-    ("unknown", |w| w.raw(&[0x84, 0, 0, 7, 0, 0, 0])),
+    ("pad", |w| w.pad(3)),
+    ("unknown", |w| w.raw(&[0x8f, 0, 0, 7, 0, 0, 0])),
     ("zero_length", |w| w.raw(&[0, 3, 0, 0, 0, 0, 0, 0])),
     ("bundle", |w| {
         w.cookie_echo(b"cookie");
@@ -134,6 +135,7 @@ fn parameters() -> Vec<u8> {
         .ecn_capable()
         .zero_checksum_acceptable(ErrorDetectionMethod::DTLS)
         .forward_tsn_supported()
+        .padding(8)
         .supported_extensions(&[0xc0, 0x82, 0x0f])
         .set_primary_address(AddressRequest { correlation: 0, address: [192, 0, 2, 1].into() })
         .raw(ParameterType::HOST_NAME_ADDRESS, b"host\0")

@@ -17,6 +17,9 @@ macro_rules! code_points {
         impl $type {
             $($(#[$doc])* pub const $name: Self = Self($value);)*
 
+            /// Those that have a name, in the order of their declarations.
+            pub const NAMED: &'static [Self] = &[$(Self::$name),*];
+
             /// The name in the RFCs, `None` for a number without one here.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
