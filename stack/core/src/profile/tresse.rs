@@ -40,7 +40,6 @@ fn find_losses(profile: &mut Profile) {
     profile.rack.count_while_app_limited = true;
     profile.tail_loss_probe.enabled = true;
     profile.tail_loss_probe.trust_immediate_sack = true;
-    profile.tail_loss_probe.in_a_row = 4;
     profile.early_retransmit_packets.enabled = true;
     profile.early_retransmit_switch_off.enabled = true;
     profile.limited_transmit.enabled = true;
