@@ -5,7 +5,7 @@ use std::time::Duration;
 use tresse_wire::VerificationTag;
 
 use crate::extensions::Extensions;
-use crate::ids::{LossCause, PathId, PathState};
+use crate::ids::{LossCause, LossPurpose, PathId, PathState};
 use crate::settings::PathSettings;
 
 tresse_counters::counters! {
@@ -114,9 +114,9 @@ impl AssociationStats {
         self.limited_transmits += 1;
     }
 
-    /// A packet left that asks for a SACK before T3-rtx expires.
-    pub(crate) fn count_tail_probe(&mut self) {
-        self.tail_loss_probes += 1;
+    /// A packet leaves for `cause` because a timer has expired before T3-rtx.
+    pub(crate) fn count_early(&mut self, cause: LossCause) {
+        self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::Probe);
     }
 
     /// Retransmitted chunks of all causes.

@@ -7,10 +7,9 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::bundling::Worth;
-use super::registry::{AllRules, NewData};
+use super::registry::AllRules;
 use super::spurious::{Cut, Episode, Trigger, Verdict};
-use super::timer::RoundTrip;
-use super::{Decisions, Recovery, Rule, SackFacts, TimerFacts};
+use super::{Decisions, NewData, Recovery, Rule, SackFacts, TimerFacts};
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
@@ -131,17 +130,15 @@ impl Recovery {
         self.spurious.adapted(seq, rtt)
     }
 
-    /// A SACK was applied. Returns which loss was none, and the chunk whose loss a probe turned out to have repaired.
+    /// A SACK was applied. Returns which loss was none.
     pub(crate) fn judge(
         &mut self,
         facts: &SackFacts<'_>,
-        round_trip: Option<RoundTrip>,
         decisions: &mut Decisions,
-    ) -> (Option<Verdict>, Option<u64>) {
+    ) -> Option<Verdict> {
         let verdict = self.spurious.on_sack(facts, decisions);
         self.on_sack(facts, decisions);
-        let probe = self.tail_probe.as_mut();
-        (verdict, probe.and_then(|probe| probe.on_sack(facts, round_trip)))
+        verdict
     }
 
     /// An RTT was measured.
@@ -152,9 +149,6 @@ impl Recovery {
         sample: Duration,
         srtt: Duration,
     ) -> RtoMin {
-        if let Some(probe) = &mut self.tail_probe {
-            probe.on_rtt();
-        }
         let before = self.moving_bound();
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_rtt(sample, srtt);
@@ -202,9 +196,6 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_fast_recovery();
         }
-        if let Some(probe) = &mut self.tail_probe {
-            probe.reset();
-        }
     }
 
     /// A packet with DATA left, the highest of its TSNs `highest`.
@@ -213,44 +204,30 @@ impl Recovery {
         self.thin.on_sent(highest);
     }
 
-    /// New data was in it. `recovering`: some path is in Fast Recovery.
-    pub(crate) fn on_new_data(
-        &mut self,
-        now: Time,
-        board: &Scoreboard,
-        round_trip: Option<RoundTrip>,
-        asks_for_sack: bool,
-        recovering: bool,
-    ) {
-        let Some(probe) = &mut self.tail_probe else { return };
-        // RFC 8985 §7.2: unless other mechanisms are at work.
-        let quiet = !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
-        let packets = board.packets_in_flight();
-        probe.on_new_data(now, &NewData { packets, round_trip, asks_for_sack }, quiet);
-    }
-
-    /// The next probe of the tail leaves T3-rtx as it is.
-    pub(crate) fn probes_tail_beside(&self) -> bool {
-        self.tail_probe.as_ref().is_some_and(|probe| probe.is_beside())
-    }
-
-    /// When T3-rtx is to be preceded by a probe of the tail.
-    pub(crate) fn tail_probe_deadline(&self) -> Option<Time> {
-        self.tail_probe.as_ref()?.deadline()
-    }
-
-    /// That time has come; nothing may be sent in vain before `guess_at`, or at all.
-    pub(crate) fn on_tail_probe_deadline(
-        &mut self,
-        facts: &TimerFacts<'_>,
-        guess_at: Option<Time>,
-        decisions: &mut Decisions,
-    ) {
-        let Some(probe) = &mut self.tail_probe else { return };
-        match guess_at {
-            Some(at) if at <= facts.now => probe.on_deadline(facts, decisions),
-            at => probe.put_off(at),
+    /// New data was in it.
+    pub(crate) fn on_new_data(&mut self, sent: &NewData<'_>) {
+        for algorithm in &mut self.algorithms {
+            algorithm.on_new_data(sent);
         }
+    }
+
+    /// When the first early timer expires, if T3-rtx does at `t3`.
+    pub(crate) fn early_deadline(&self, t3: Option<Time>) -> Option<Time> {
+        self.algorithms.iter().filter_map(|algorithm| algorithm.early()?.due(t3)).min()
+    }
+
+    /// Early timers may have expired. Returns whether what is decided takes the place of T3-rtx.
+    pub(crate) fn on_early(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) -> bool {
+        let mut replaces = false;
+        for algorithm in &mut self.algorithms {
+            let is_due = |at: Time| at <= facts.now;
+            let expired = algorithm.early().filter(|early| early.due(facts.t3).is_some_and(is_due));
+            if let Some(early) = expired {
+                algorithm.get_mut().on_early(facts, decisions);
+                replaces |= !early.beside && decisions.has_early();
+            }
+        }
+        replaces
     }
 
     /// A packet of retransmissions has room, for `cause`: which chunks in flight ride along.
@@ -262,9 +239,9 @@ impl Recovery {
         AllRules::beside_lost(profile, thin, cause)
     }
 
-    /// A probe of the tail has room: which chunks in flight ride along.
-    pub(crate) fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
-        AllRules::beside_tail_probe(profile, thin)
+    /// A packet with a chunk that an early timer sends again has room: which chunks in flight ride along.
+    pub(crate) fn beside_repeated(profile: &Profile, thin: bool) -> Option<Worth> {
+        AllRules::beside_repeated(profile, thin)
     }
 
     /// A packet with `left` bytes is to take `new` bytes that wait: how many are for chunks in flight, and which.

@@ -8,7 +8,7 @@
 //! | a SACK was applied | [`thin_stream`], then [`spurious`] with its [`response`](spurious::response), then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause |
 //! | an RTT was measured | RTO.Min: [`dynamic_rto_min`](timer::dynamic_rto_min), then [`thin_rto_min`](timer::thin_rto_min) if it is lower |
 //! | T3-rtx starts again after a SACK | [`t3_rtx`](timer::t3_rtx) decides whether, [`rto_restart`](timer::rto_restart) how long |
-//! | T3-rtx would expire | [`tail_loss_probe`](timer::tail_loss_probe) first, if one may be sent |
+//! | T3-rtx would expire | who has an early timer first: [`tail_loss_probe`](timer::tail_loss_probe), if one may be sent |
 //! | T3-rtx expired | [`thin_no_backoff`](timer::thin_no_backoff); RACK spares what is too young; F-RTO holds all but one packet |
 //! | a packet is written | what is lost, or [`bundling`] in front of new data; [`immediate_sack`] on its last chunk |
 //! | any of this might be in vain | [`budget`] says whether it may be done |
@@ -42,11 +42,12 @@ use bundling::overdue::Overdue;
 pub(crate) use chunk_rescheduling::{Buffers, Rescheduling as Detours};
 pub(crate) use hooks::{Guess, RtoMin};
 pub(crate) use immediate_sack::Asking;
-use registry::{AnyAlgorithm, TailProbe};
+use registry::AnyAlgorithm;
 pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
 pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
 use thin_stream::ThinStream;
+use timer::RoundTrip;
 
 /// What an algorithm may look at when a SACK was applied.
 pub(crate) struct SackFacts<'a> {
@@ -75,6 +76,8 @@ pub(crate) struct SackFacts<'a> {
     pub(crate) srtt: &'a [Option<Duration>],
     /// Shortest RTT of each path in the last minutes.
     pub(crate) least: &'a [Option<Duration>],
+    /// That of the data path, if it was measured.
+    pub(crate) round_trip: Option<RoundTrip>,
 }
 
 impl SackFacts<'_> {
@@ -91,6 +94,42 @@ pub(crate) struct TimerFacts<'a> {
     pub(crate) new_data_ready: bool,
     /// The SACK of a chunk sent longer ago than this should have come.
     pub(crate) round_trip: Duration,
+    /// From when on something may be sent in vain; `None`: not before T3-rtx expires.
+    pub(crate) guess_at: Option<Time>,
+    /// When T3-rtx of the data path expires, if it runs.
+    pub(crate) t3: Option<Time>,
+}
+
+/// A packet with new data that left.
+pub(crate) struct NewData<'a> {
+    pub(crate) now: Time,
+    pub(crate) board: &'a Scoreboard,
+    /// That of its path, if it was measured.
+    pub(crate) round_trip: Option<RoundTrip>,
+    /// It asks for its SACK at once.
+    pub(crate) asks_for_sack: bool,
+    /// Some path is in Fast Recovery.
+    pub(crate) recovering: bool,
+}
+
+/// A timer that expires before T3-rtx.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    at: Time,
+    /// What it sends neither takes the place of T3-rtx nor puts it off.
+    beside: bool,
+}
+
+impl Early {
+    /// When it expires if T3-rtx does at `t3`: no later, if it takes its place; before that, or not at all, if it is
+    /// beside it.
+    fn due(self, t3: Option<Time>) -> Option<Time> {
+        let Early { at, beside } = self;
+        if beside {
+            return Some(at).filter(|at| t3.is_none_or(|t3| *at < t3));
+        }
+        Some(t3.map_or(at, |t3| t3.min(at)))
+    }
 }
 
 /// A chunk that left.
@@ -118,18 +157,26 @@ pub(crate) struct Decisions {
     pub(crate) lost: SmallVec<[(u64, u64, LossCause); 4]>,
     /// New packets that may be sent beyond the congestion window.
     pub(crate) send_new: u32,
-    /// One of them probes the tail of what is in flight.
-    pub(crate) new_probes_tail: bool,
+    /// One of them leaves because an early timer has expired, for this cause.
+    pub(crate) new_early: Option<LossCause>,
     /// A chunk in flight to send again for that, and why.
-    pub(crate) tail_probe: Option<(u64, LossCause)>,
+    pub(crate) repeat: Option<(u64, LossCause)>,
+    /// A chunk that was lost, as it turns out: what an early timer had repeated has repaired it.
+    pub(crate) repaired: Option<u64>,
 }
 
 impl Decisions {
     pub(crate) fn clear(&mut self) {
         self.lost.clear();
         self.send_new = 0;
-        self.new_probes_tail = false;
-        self.tail_probe = None;
+        self.new_early = None;
+        self.repeat = None;
+        self.repaired = None;
+    }
+
+    /// Something leaves because an early timer has expired.
+    fn has_early(&self) -> bool {
+        self.new_early.is_some() || self.repeat.is_some()
     }
 
     fn lose(&mut self, range: &MissingRange, cause: LossCause) {
@@ -149,6 +196,8 @@ trait Algorithm {
     fn distrusts(&mut self, _facts: &SackFacts<'_>) -> Distrust {
         Distrust::default()
     }
+    /// New data left.
+    fn on_new_data(&mut self, _sent: &NewData<'_>) {}
     /// A SACK with gap blocks, or one that acknowledged something, was applied.
     fn on_sack(&mut self, _facts: &SackFacts<'_>, _decisions: &mut Decisions) {}
     /// An RTT was measured; `srtt` includes it.
@@ -167,6 +216,12 @@ trait Algorithm {
     }
     /// The deadline may have passed.
     fn on_deadline(&mut self, _facts: &TimerFacts<'_>, _decisions: &mut Decisions) {}
+    /// When something is to be sent before T3-rtx expires.
+    fn early(&self) -> Option<Early> {
+        None
+    }
+    /// That time has come: what is sent, if anything may be.
+    fn on_early(&mut self, _facts: &TimerFacts<'_>, _decisions: &mut Decisions) {}
     /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
     fn on_restored(&mut self, _path: PathId, _seq: u64, _sent: Time) {}
     /// What SACKs had declared lost was only reordered.
@@ -270,8 +325,8 @@ trait Rule {
     fn beside_lost(_profile: &Profile, _thin: bool, _cause: Option<LossCause>) -> Option<Worth> {
         None
     }
-    /// Which chunks in flight fill up a probe of the tail.
-    fn beside_tail_probe(_profile: &Profile, _thin: bool) -> Option<Worth> {
+    /// Which chunks in flight fill up a packet with one that an early timer sends again.
+    fn beside_repeated(_profile: &Profile, _thin: bool) -> Option<Worth> {
         None
     }
     /// How many bytes are for chunks in flight in a packet with `left` of them that is to take `new` which wait, and which
@@ -298,7 +353,6 @@ pub(crate) struct Recovery {
     /// What they were told last of the order in which packets arrive.
     trusts_order: bool,
     thin: ThinStream,
-    tail_probe: Option<TailProbe>,
     overdue: Overdue,
     budget: Budget,
     spurious: SpuriousDetection,
@@ -311,7 +365,6 @@ impl Recovery {
             algorithms: AnyAlgorithm::all(profile, retransmit_bit),
             trusts_order: true,
             thin: ThinStream::new(&profile.thin_stream),
-            tail_probe: TailProbe::of(profile),
             overdue: Overdue::default(),
             budget: Budget::new(profile.budget.enabled),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
@@ -349,9 +402,6 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_timeout();
         }
-        if let Some(probe) = &mut self.tail_probe {
-            probe.reset();
-        }
     }
 
     /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
@@ -368,7 +418,7 @@ impl Recovery {
         }
     }
 
-    /// The earliest deadline of the algorithms; that of the probe of the tail is apart.
+    /// The earliest deadline of the algorithms; that of early timers is apart.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.algorithms.iter().filter_map(|a| a.get().deadline()).min()
     }

@@ -19,14 +19,14 @@ use super::loss::thin_fast_retransmit::ThinFastRetransmit;
 use super::silent_path::SilentPath;
 use super::timer::dynamic_rto_min::DynamicRtoMin;
 use super::timer::rto_restart::RtoRestart;
-pub(super) use super::timer::tail_loss_probe::{NewData, TailLossProbe as TailProbe};
+use super::timer::tail_loss_probe::TailLossProbe;
 use super::timer::thin_no_backoff::ThinNoBackoff;
 use super::timer::thin_rto_min::ThinRtoMin;
-use super::{Algorithm, Rule, Sent};
+use super::{Algorithm, Early, NewData, Rule, Sent};
 use crate::ids::LossCause;
 use crate::profile::Profile;
 
-/// Makes an enum of algorithms: what is told of every chunk is a match, everything else a call through [`Algorithm`].
+/// Makes an enum of algorithms: what is told or asked for every packet is a match, everything else a call through [`Algorithm`].
 macro_rules! algorithms {
     ($($name:ident($held:ty),)*) => {
         /// An algorithm that is switched on.
@@ -60,6 +60,20 @@ macro_rules! algorithms {
             pub(super) fn on_sent(&mut self, sent: &Sent) {
                 match self {
                     $(AnyAlgorithm::$name(a) => a.on_sent(sent),)*
+                }
+            }
+
+            #[inline]
+            pub(super) fn on_new_data(&mut self, sent: &NewData<'_>) {
+                match self {
+                    $(AnyAlgorithm::$name(a) => a.on_new_data(sent),)*
+                }
+            }
+
+            #[inline]
+            pub(super) fn early(&self) -> Option<Early> {
+                match self {
+                    $(AnyAlgorithm::$name(a) => a.early(),)*
                 }
             }
         }
@@ -99,8 +113,8 @@ macro_rules! rules {
                 None$(.or_else(|| $name::beside_lost(profile, thin, cause)))*
             }
 
-            fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
-                None$(.or_else(|| $name::beside_tail_probe(profile, thin)))*
+            fn beside_repeated(profile: &Profile, thin: bool) -> Option<Worth> {
+                None$(.or_else(|| $name::beside_repeated(profile, thin)))*
             }
 
             fn beside_new(
@@ -129,6 +143,7 @@ algorithms! {
     Rack(Box<Rack>),
     LimitedTransmit(LimitedTransmit),
     DynamicRtoMin(Box<DynamicRtoMin>),
+    TailLossProbe(Box<TailLossProbe>),
 }
 
 // The same for those that keep nothing.

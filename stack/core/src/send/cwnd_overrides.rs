@@ -13,8 +13,8 @@ pub(crate) struct CwndOverrides {
     retransmit_now: bool,
     /// The rest of it waits for a SACK (`congestion.one_packet_until_sack`).
     rest_waits: bool,
-    /// A chunk in flight that leaves again to probe the tail, and why.
-    tail_probe: Option<(u64, LossCause)>,
+    /// A chunk in flight that leaves again because an early timer has expired, and why.
+    repeat: Option<(u64, LossCause)>,
 }
 
 impl CwndOverrides {
@@ -53,16 +53,16 @@ impl CwndOverrides {
         self.rest_waits = false;
     }
 
-    /// A chunk in flight may leave again to probe the tail.
+    /// A chunk in flight may leave again before T3-rtx expires.
     #[inline]
-    pub(crate) fn probe_tail(&mut self, probe: Option<(u64, LossCause)>) {
-        self.tail_probe = probe.or(self.tail_probe);
+    pub(crate) fn repeat(&mut self, repeat: Option<(u64, LossCause)>) {
+        self.repeat = repeat.or(self.repeat);
     }
 
     /// It leaves.
     #[inline]
-    pub(crate) fn take_tail_probe(&mut self) -> Option<(u64, LossCause)> {
-        self.tail_probe.take()
+    pub(crate) fn take_repeat(&mut self) -> Option<(u64, LossCause)> {
+        self.repeat.take()
     }
 
     /// This many new packets may leave beyond cwnd.

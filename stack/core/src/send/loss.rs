@@ -52,12 +52,12 @@ impl Sender {
             retransmit_bit: marks.retransmit_bit,
             srtt: &srtt,
             least: &least,
+            round_trip: cx.paths[data_path].rtt.round_trip(),
         };
-        let round_trip = cx.paths[data_path].rtt.round_trip();
-        let (verdict, repaired) = self.recovery.judge(&facts, round_trip, decisions);
+        let verdict = self.recovery.judge(&facts, decisions);
         let spared = |seq: u64| cx.paths[data_path].window.marks().spares(seq);
-        if repaired.is_some_and(|seq| !spared(seq)) {
-            // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
+        if decisions.repaired.is_some_and(|seq| !spared(seq)) {
+            // RFC 8985 §7.4.2: what was sent early repaired a loss, which was congestion all the same.
             self.cut_window(cx, data_path, WindowCause::Loss);
         }
         let spurious = verdict.is_some();
@@ -90,11 +90,11 @@ impl Sender {
     /// Carries out what the recovery algorithms decided.
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.overrides.add_extra(decisions.send_new);
-        if decisions.new_probes_tail {
-            cx.journal.stats.count_tail_probe();
+        if let Some(cause) = decisions.new_early {
+            cx.journal.stats.count_early(cause);
         }
-        let probe = decisions.tail_probe.filter(|(seq, _)| self.lets_probe(cx, *seq));
-        self.overrides.probe_tail(probe);
+        let repeat = decisions.repeat.filter(|repeat| self.lets_repeat(cx, *repeat));
+        self.overrides.repeat(repeat);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut fresh = 0u32; // The same for losses that no mark has answered for.

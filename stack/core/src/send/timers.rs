@@ -23,7 +23,7 @@ impl Sender {
     ) -> Option<Time> {
         let deadlines = [
             self.recovery.deadline(),
-            self.tail_probe_deadline(paths),
+            self.early_deadline(paths),
             paths.departure_deadline(),
             self.silence_deadline(paths, config, state),
             self.queue.deadline(),
@@ -39,7 +39,7 @@ impl Sender {
         if self.zero_window.on_timer(now) {
             cx.opportunity();
         }
-        if due(self.recovery.deadline()) || due(self.tail_probe_deadline(cx.paths)) {
+        if due(self.recovery.deadline()) || due(self.early_deadline(cx.paths)) {
             self.on_recovery_timer(cx);
         }
         let silent = if due(self.silence_deadline(cx.paths, cx.config, cx.state)) {
@@ -60,39 +60,30 @@ impl Sender {
         let (now, profile) = (cx.now, cx.profile());
         let new_data_ready = self.new_data_ready(cx);
         let path = cx.paths.data_path();
-        let beside = self.recovery.probes_tail_beside();
-        let tail_probe_due = self.tail_probe_deadline(cx.paths).is_some_and(|at| at <= now);
         let earliest = self.board.earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
-        let t3_due = cx.paths[path].t3.is_due(now);
+        let t3 = cx.paths[path].t3.deadline();
         let mut decisions = Decisions::default();
         let round_trip = self.recovery.answered_from(path, cx.paths[path].rtt.srtt());
-        let facts = TimerFacts { now, board: &self.board, new_data_ready, round_trip };
+        let board = &self.board;
+        let facts = TimerFacts { now, board, new_data_ready, round_trip, guess_at, t3 };
         self.recovery.on_deadline(&facts, &mut decisions);
-        if tail_probe_due {
-            self.recovery.on_tail_probe_deadline(&facts, guess_at, &mut decisions);
-            if !beside && (decisions.tail_probe.is_some() || decisions.new_probes_tail) {
-                let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
-                let in_a_row = p.t3.in_a_row().saturating_add(1);
-                if t3_due && !Recovery::keeps_rto(profile, thin, in_a_row) {
-                    // RFC 9260 §6.3.3 E2: the probe stands for this expiration.
-                    p.rtt.back_off(profile);
-                }
-                // RFC 8985 §7.3: T3-rtx is the last resort, should the probe fail.
-                cx.arm_t3(path, &self.zero_window);
+        if self.recovery.on_early(&facts, &mut decisions) {
+            let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
+            let in_a_row = p.t3.in_a_row().saturating_add(1);
+            if p.t3.is_due(now) && !Recovery::keeps_rto(profile, thin, in_a_row) {
+                // RFC 9260 §6.3.3 E2: what is sent early stands for this expiration.
+                p.rtt.back_off(profile);
             }
+            // RFC 8985 §7.3: T3-rtx is the last resort, should that fail.
+            cx.arm_t3(path, &self.zero_window);
         }
         self.act_on_losses(cx, &mut decisions);
         cx.opportunity();
     }
 
-    /// When a probe of the tail is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2) unless it is beside it.
-    fn tail_probe_deadline(&self, paths: &Paths) -> Option<Time> {
-        let at = self.recovery.tail_probe_deadline()?;
-        let t3 = paths[paths.data_path()].t3.deadline();
-        if self.recovery.probes_tail_beside() {
-            return Some(at).filter(|at| t3.is_none_or(|t3| *at < t3));
-        }
-        Some(t3.map_or(at, |t3| t3.min(at)))
+    /// When the first timer expires that is earlier than T3-rtx.
+    fn early_deadline(&self, paths: &Paths) -> Option<Time> {
+        self.recovery.early_deadline(paths[paths.data_path()].t3.deadline())
     }
 }

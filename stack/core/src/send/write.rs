@@ -8,8 +8,8 @@ use super::distribution::Copies;
 use super::{Context, Sender, zero_window};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{PathId, Paths};
-use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::Policy;
@@ -27,8 +27,8 @@ enum What {
     /// Lost chunks, from this one on.
     Lost(u64),
     New,
-    /// This chunk, which is in flight, to probe the tail.
-    TailProbe(u64, LossCause),
+    /// This chunk, which is in flight, before T3-rtx expires.
+    Repeat(u64, LossCause),
     /// Copies of these chunks, which another path carries.
     Copies(Copies),
 }
@@ -45,7 +45,7 @@ impl Plan {
 
     /// It is for chunks in flight.
     pub(crate) const fn is_copy(&self) -> bool {
-        matches!(self.what, What::TailProbe(..) | What::Copies(_))
+        matches!(self.what, What::Repeat(..) | What::Copies(_))
     }
 }
 
@@ -125,7 +125,7 @@ impl Sender {
             self.decay_idle(cx, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
-        if let Some(plan) = self.plan_tail_probe().or_else(|| self.plan_copies(cx)) {
+        if let Some(plan) = self.plan_repeat().or_else(|| self.plan_copies(cx)) {
             return Some(plan);
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
@@ -171,7 +171,7 @@ impl Sender {
                     self.write_new(cx, packet);
                 }
             }
-            What::TailProbe(seq, cause) => self.write_tail_probe(cx, packet, *seq, *cause),
+            What::Repeat(seq, cause) => self.write_repeat(cx, packet, *seq, *cause),
             What::Copies(copies) => self.write_elsewhere(cx, packet, copies),
         }
     }
@@ -446,8 +446,9 @@ impl Sender {
         let recovering = cx.paths.in_fast_recovery();
         self.recovery.on_packet(carried.highest);
         if carried.new > 0 {
-            let (recovery, asks) = (&mut self.recovery, carried.asks_for_sack);
-            recovery.on_new_data(cx.now, &self.board, round_trip, asks, recovering);
+            let (now, board, asks_for_sack) = (cx.now, &self.board, carried.asks_for_sack);
+            let sent = NewData { now, board, round_trip, asks_for_sack, recovering };
+            self.recovery.on_new_data(&sent);
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && cx.may_send_data() {

@@ -21,7 +21,7 @@ impl Rule for BundleFastRetransmit {
         fills(profile, thin, cause).then(|| Worth::new(parameters.overdue()))
     }
 
-    fn beside_tail_probe(profile: &Profile, thin: bool) -> Option<Worth> {
+    fn beside_repeated(profile: &Profile, thin: bool) -> Option<Worth> {
         let parameters = &profile.bundle_fast_retransmit;
         (parameters.enabled && thin).then(|| Worth::new(parameters.overdue()))
     }

@@ -37,9 +37,11 @@ use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
-use crate::recovery::{Decisions, SackFacts, TimerFacts};
+use crate::recovery::{Algorithm, Decisions, Early, NewData, SackFacts, TimerFacts};
 use crate::scoreboard::Outstanding;
 use crate::time::Time;
+
+const CAUSE: LossCause = LossCause::TailLossProbe;
 
 /// Before the first measurement (RFC 8985 §7.2).
 const INITIAL: Duration = Duration::from_secs(1);
@@ -59,20 +61,9 @@ struct Probe {
     number: u32,
 }
 
-/// A packet of new data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewData {
-    /// Packets in flight, this one included.
-    pub(crate) packets: usize,
-    /// That of its path, if it was measured.
-    pub(crate) round_trip: Option<RoundTrip>,
-    /// It asks for its SACK at once.
-    pub(crate) asks_for_sack: bool,
-}
-
 /// The probe timer of one association.
 #[derive(Debug)]
-pub(crate) struct TailLossProbe {
+pub(in crate::recovery) struct TailLossProbe {
     max_sack_delay: Duration,
     in_a_row: u32,
     deadline: Option<Time>,
@@ -86,38 +77,8 @@ pub(crate) struct TailLossProbe {
 }
 
 impl TailLossProbe {
-    /// It, if the profile switches it on.
-    pub(crate) fn of(profile: &Profile) -> Option<TailLossProbe> {
-        let parameters = &profile.tail_loss_probe;
-        parameters.enabled.then(|| TailLossProbe {
-            max_sack_delay: parameters.max_sack_delay(),
-            in_a_row: parameters.in_a_row,
-            deadline: None,
-            wait: INITIAL,
-            beside: false,
-            probe: None,
-            measured: true,
-            asked: AskedSack::new(parameters.trust_immediate_sack),
-        })
-    }
-
-    /// When a probe is due, if T3-rtx does not expire before.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        self.deadline
-    }
-
-    /// The probe neither takes the place of T3-rtx nor puts it off.
-    pub(crate) fn is_beside(&self) -> bool {
-        self.beside
-    }
-
-    /// A round-trip time was measured.
-    pub(crate) fn on_rtt(&mut self) {
-        self.measured = true;
-    }
-
     /// T3-rtx expired, or fast recovery began: they take over (§7.1).
-    pub(crate) fn reset(&mut self) {
+    fn reset(&mut self) {
         self.deadline = None;
         self.probe = None;
     }
@@ -134,57 +95,29 @@ impl TailLossProbe {
         (self.wait, self.beside) = (wait, false);
     }
 
-    /// A packet of new data left.
-    pub(crate) fn on_new_data(&mut self, now: Time, sent: &NewData, quiet: bool) {
-        self.asked.on_new_data(now, sent.packets <= 1, sent.asks_for_sack);
-        if quiet && self.probe.is_none() {
-            self.arm(now, sent.packets, sent.round_trip);
-        }
-    }
-
-    /// A SACK was applied; returns the chunk whose loss a probe turned out to have repaired.
-    pub(crate) fn on_sack(
-        &mut self,
-        facts: &SackFacts<'_>,
-        round_trip: Option<RoundTrip>,
-    ) -> Option<u64> {
-        let mut repaired = None;
-        let mut answer = Answer::Acknowledged;
+    /// What a SACK says of the probe, and the chunk whose loss it has repaired.
+    fn judge(&mut self, facts: &SackFacts<'_>) -> (Answer, Option<u64>) {
+        let Some(probe) = &mut self.probe else { return (Answer::Acknowledged, None) };
         let cumulative = facts.board.cumulative();
-        if let Some(probe) = &mut self.probe {
-            let Probe { end, repeated, .. } = *probe;
-            let is_it = |seq: &&u64| repeated == Some(**seq);
-            let reports = facts.duplicates.iter().filter(is_it).count();
-            probe.unreported =
-                probe.unreported.saturating_sub(u32::try_from(reports).unwrap_or(u32::MAX));
-            let reported = repeated.is_some() && probe.unreported == 0;
-            answer = if reported { Answer::SpuriousProbe } else { Answer::Repaired };
-            if reported || (repeated.is_none() && cumulative >= end) {
-                self.probe = None;
-            } else if cumulative > end {
-                self.probe = None;
-                repaired = repeated;
-            }
+        let Probe { end, repeated, .. } = *probe;
+        let is_it = |seq: &&u64| repeated == Some(**seq);
+        let reports = facts.duplicates.iter().filter(is_it).count();
+        probe.unreported =
+            probe.unreported.saturating_sub(u32::try_from(reports).unwrap_or(u32::MAX));
+        let reported = repeated.is_some() && probe.unreported == 0;
+        let answer = if reported { Answer::SpuriousProbe } else { Answer::Repaired };
+        let mut repaired = None;
+        if reported || (repeated.is_none() && cumulative >= end) {
+            self.probe = None;
+        } else if cumulative > end {
+            self.probe = None;
+            repaired = repeated;
         }
-        let all_acked = facts.board.total_flight() == 0;
-        if all_acked && let Some(round_trip) = round_trip {
-            self.asked.on_all_acked(facts.now, round_trip, answer);
-        }
-        if all_acked || facts.in_fast_recovery || facts.outcome.has_gaps {
-            self.deadline = None;
-        } else if facts.outcome.cumulative_advanced {
-            self.arm(facts.now, facts.board.packets_in_flight(), round_trip);
-        }
-        repaired
+        (answer, repaired)
     }
 
-    /// The probe timer expired, and nothing may be sent before `at`, or at all: then T3-rtx will do.
-    pub(crate) fn put_off(&mut self, at: Option<Time>) {
-        self.deadline = at;
-    }
-
-    /// The probe timer expired: decides what to send.
-    pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+    /// Decides what the probe sends.
+    fn send(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
         self.deadline = None;
         let number = self.probe.map_or(0, |probe| probe.number);
         let is_due = if number == 0 { self.measured } else { number < self.in_a_row };
@@ -192,16 +125,17 @@ impl TailLossProbe {
             return;
         }
         let last = facts.board.next_seq() - 1;
+        let repeated = if facts.new_data_ready { None } else { chunk_to_probe(facts) };
         if facts.new_data_ready {
             decisions.send_new += 1;
-            decisions.new_probes_tail = true;
+            decisions.new_early = Some(CAUSE);
             self.note_probe(last + 1, None);
-        } else if let Some(seq) = chunk_to_probe(facts) {
-            decisions.tail_probe = Some((seq, LossCause::TailLossProbe));
+        } else if let Some(seq) = repeated {
+            decisions.repeat = Some((seq, CAUSE));
             self.note_probe(last, Some(seq));
         }
         self.measured = false;
-        let sent = decisions.new_probes_tail || decisions.tail_probe.is_some();
+        let sent = facts.new_data_ready || repeated.is_some();
         if sent && number + 1 < self.in_a_row {
             self.wait = (2 * self.wait).max(GRANULARITY);
             self.deadline = Some(facts.now + self.wait);
@@ -215,6 +149,71 @@ impl TailLossProbe {
         let same = repeats.is_some() && repeated == repeats;
         let unreported = if same { unreported + 1 } else { u32::from(repeats.is_some()) };
         self.probe = Some(Probe { end, repeated: repeats, unreported, number: number + 1 });
+    }
+}
+
+impl Algorithm for TailLossProbe {
+    fn of(profile: &Profile, _retransmit_bit: bool) -> Option<TailLossProbe> {
+        let parameters = &profile.tail_loss_probe;
+        parameters.enabled.then(|| TailLossProbe {
+            max_sack_delay: parameters.max_sack_delay(),
+            in_a_row: parameters.in_a_row,
+            deadline: None,
+            wait: INITIAL,
+            beside: false,
+            probe: None,
+            measured: true,
+            asked: AskedSack::new(parameters.trust_immediate_sack),
+        })
+    }
+
+    fn on_new_data(&mut self, sent: &NewData<'_>) {
+        let NewData { now, board, round_trip, asks_for_sack, recovering } = *sent;
+        let packets = board.packets_in_flight();
+        self.asked.on_new_data(now, packets <= 1, asks_for_sack);
+        // RFC 8985 §7.2: unless other mechanisms are at work.
+        let quiet = !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
+        if quiet && self.probe.is_none() {
+            self.arm(now, packets, round_trip);
+        }
+    }
+
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        let (answer, repaired) = self.judge(facts);
+        decisions.repaired = decisions.repaired.or(repaired);
+        let all_acked = facts.board.total_flight() == 0;
+        if all_acked && let Some(round_trip) = facts.round_trip {
+            self.asked.on_all_acked(facts.now, round_trip, answer);
+        }
+        if all_acked || facts.in_fast_recovery || facts.outcome.has_gaps {
+            self.deadline = None;
+        } else if facts.outcome.cumulative_advanced {
+            self.arm(facts.now, facts.board.packets_in_flight(), facts.round_trip);
+        }
+    }
+
+    fn on_rtt(&mut self, _sample: Duration, _srtt: Duration) {
+        self.measured = true;
+    }
+
+    fn on_fast_recovery(&mut self) {
+        self.reset();
+    }
+
+    fn on_timeout(&mut self) {
+        self.reset();
+    }
+
+    fn early(&self) -> Option<Early> {
+        self.deadline.map(|at| Early { at, beside: self.beside })
+    }
+
+    fn on_early(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+        match facts.guess_at {
+            Some(at) if at <= facts.now => self.send(facts, decisions),
+            // Later, or T3-rtx will do.
+            at => self.deadline = at,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! sent, or when the send buffer is needed for what matters more. What is in flight just then, undisturbed, may arrive.
 //!
 //! What was sent as often as it may be, or whose time is over, is *spent* on the scoreboard: nothing that repeats what is
-//! in flight (copies beside other chunks and over other paths, probes of the tail) looks at policies.
+//! in flight (copies beside other chunks and over other paths, what an early timer sends) looks at policies.
 //!
 //! All chunks of a message are given up together (RFC 3758 §3.5 A3), whether acknowledged or not. If its end was not
 //! sent, one more TSN stands for that: the peer may have got all that was sent, and would wait for the end for ever, since
@@ -25,7 +25,7 @@ use tresse_wire::StreamId;
 
 use super::drain::join;
 use super::{Context, DataPacket, Sender};
-use crate::event::{Event, SendFailure, TraceEvent};
+use crate::event::{Event, LossCause, SendFailure, TraceEvent};
 use crate::path::{PathId, Paths};
 use crate::reliability::{AbandonPolicy, AbandonedMessages, Reliability};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
@@ -109,10 +109,14 @@ impl Sender {
     }
 
     //= RFC 3758 4.1-6
-    /// A probe of the tail wants to send the chunk `seq` again. `false` if that may not be: nothing else in flight may
-    /// either then, all of it is given up, and FORWARD TSN is the probe. It brings a SACK as data does; what had
+    /// An early timer wants to send the chunk `seq` again for `cause`. `false` if that may not be: nothing else in flight may
+    /// either then, all of it is given up, and FORWARD TSN takes its place. It brings a SACK as data does; what had
     /// arrived before it stays delivered, since it says nothing of what the peer has.
-    pub(super) fn lets_probe(&mut self, cx: &mut Context<'_>, seq: u64) -> bool {
+    pub(super) fn lets_repeat(
+        &mut self,
+        cx: &mut Context<'_>,
+        (seq, cause): (u64, LossCause),
+    ) -> bool {
         let board = &self.board;
         if board.get(seq).is_none_or(|chunk| !chunk.is_spent()) {
             return true;
@@ -122,7 +126,7 @@ impl Sender {
         for seq in over {
             self.give_up_sent(cx, seq);
         }
-        cx.journal.stats.count_tail_probe();
+        cx.journal.stats.count_early(cause);
         false
     }
 

@@ -1,5 +1,5 @@
 //! Packets with chunks that are in flight already: filled-up retransmissions, copies in front of new
-//! data, and probes of the tail.
+//! data, and what leaves before T3-rtx expires.
 
 use super::super::distribution::Copies;
 use super::super::{Context, Sender};
@@ -55,26 +55,26 @@ impl Sender {
         }
     }
 
-    /// A probe of the tail that waits to be sent.
-    pub(super) fn plan_tail_probe(&mut self) -> Option<Plan> {
-        let (seq, cause) = self.overrides.take_tail_probe()?;
+    /// A chunk in flight that an early timer wants to be sent again.
+    pub(super) fn plan_repeat(&mut self) -> Option<Plan> {
+        let (seq, cause) = self.overrides.take_repeat()?;
         let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable())?;
-        Some(Plan { path: chunk.path, what: What::TailProbe(seq, cause) })
+        Some(Plan { path: chunk.path, what: What::Repeat(seq, cause) })
     }
 
-    /// A packet that probes the tail with a chunk in flight.
-    pub(super) fn write_tail_probe(
+    /// A packet that begins with it.
+    pub(super) fn write_repeat(
         &mut self,
         cx: &mut Context<'_>,
         packet: &mut DataPacket<'_>,
         seq: u64,
         cause: LossCause,
     ) {
-        let probe = self.board.get(seq);
-        let reserved = probe.map_or(0, Outstanding::size);
-        let key = probe.and_then(|chunk| chunk.chunk.key);
-        // While thin the probe carries all that fits: the losses need not be asked about.
-        let worth = Recovery::beside_tail_probe(cx.profile(), self.is_thin());
+        let repeated = self.board.get(seq);
+        let reserved = repeated.map_or(0, Outstanding::size);
+        let key = repeated.and_then(|chunk| chunk.chunk.key);
+        // While thin it carries all that fits: the losses need not be asked about.
+        let worth = Recovery::beside_repeated(cx.profile(), self.is_thin());
         let max = cx.paths[packet.path].mtu.max_packet();
         let left = max.saturating_sub(packet.writer.len());
         if let Some(worth) = worth.filter(|_| left > reserved) {
@@ -82,7 +82,7 @@ impl Sender {
             self.write_riders(cx, packet, &Riders { end: seq, room, key, worth });
         }
         self.write_copy(cx, packet, seq, cause);
-        cx.journal.stats.count_tail_probe();
+        cx.journal.stats.count_early(cause);
     }
 
     /// A packet of a thin stream that waits to be sent once more over another path.
