@@ -64,8 +64,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::event::LossCause;
+use crate::profile::Profile;
 use crate::ranges::RangeSet;
-use crate::recovery::{SackFacts, Sent};
+use crate::recovery::{Advisor, SackFacts, Sent};
 use crate::time::Time;
 use repair::{Outcome, Repair};
 
@@ -89,7 +90,7 @@ const OPEN: usize = 64;
 
 /// The budget of one association.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(in crate::recovery) struct Budget {
     enabled: bool,
     credit: f64,
     share: f64,
@@ -111,7 +112,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(enabled: bool) -> Budget {
+    fn new(enabled: bool) -> Budget {
         Budget {
             enabled,
             credit: 0.0,
@@ -128,11 +129,6 @@ impl Budget {
         }
     }
 
-    /// Whether there is a budget at all.
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.enabled
-    }
-
     /// In mean new chunks, and never less than one.
     fn cost(&self, bytes: usize) -> f64 {
         if self.new_bytes == 0 {
@@ -141,49 +137,52 @@ impl Budget {
         (bytes as f64 * self.new_chunks as f64 / self.new_bytes as f64).max(1.0)
     }
 
-    /// Whether there is credit for a guess.
-    pub(crate) fn affords(&self) -> bool {
-        !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
+    fn earn(&mut self, credit: f64, share: f64, ceiling: f64) {
+        self.credit = (self.credit + credit).min(MOST);
+        self.share = (self.share + share).min(MOST);
+        self.ceiling = (self.ceiling + ceiling).min(CEILING);
     }
 
-    /// The same for what a SACK reports missing: the first guess is free.
-    pub(crate) fn affords_reported(&self) -> bool {
-        !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
+    /// Whether one more lost SACK is likely, as losses go both ways.
+    fn believes_lost_sack(&self) -> bool {
+        self.excused < EXCUSES + EXCUSES_FOR_LOSS * self.repaired
     }
 
-    /// Whether a loss may be declared that less than three packets after it show: what is in vain is paid for, as all is.
-    pub(in crate::recovery) fn trusts_order(&self) -> bool {
-        !self.enabled || self.order >= 0.0
-    }
-
-    /// Whether one of these chunks asked for its SACK when it was new.
-    pub(crate) fn asked(&self, mut chunks: Range<u64>) -> bool {
-        chunks.any(|seq| self.asked.contains(seq))
-    }
-
-    /// Enough was repaired to know what a repair adds to the round trip.
-    pub(crate) fn knows_repairs(&self) -> bool {
-        self.repaired >= KNOWN
-    }
-
-    /// When a repair of another chunk should have been answered that is under way: its packet lengthens
-    /// the round trip, too.
-    pub(crate) fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
-        let pending = |repair: &&Repair| {
-            repair.seq != seq && repair.sent != now && repair.acknowledged.is_none()
-        };
-        self.open.iter().filter(pending).map(|repair| repair.sent + round_trip).max()
-    }
-
-    /// A timer that expired early declared a chunk lost.
-    pub(crate) fn on_early_timeout(&mut self, seq: u64) {
-        if self.enabled {
-            self.early.insert(seq);
+    /// A repair is judged.
+    fn settle(&mut self, i: usize, outcome: Outcome) {
+        let Some(repair) = self.open.remove(i) else { return };
+        let Repair { cost, guess, order, explained, .. } = repair;
+        if outcome == Outcome::InVain {
+            let explained = explained && self.believes_lost_sack();
+            self.excused = self.excused.saturating_add(u32::from(explained));
+            self.order -= if order && !explained { 1.0 } else { 0.0 };
+            match (guess, explained) {
+                (true, true) => self.earn(cost, cost, 0.0),
+                (false, false) => {
+                    let taken = |from: f64| (from - cost).max(-MOST).min(from);
+                    (self.credit, self.share) = (taken(self.credit), taken(self.share));
+                }
+                _ => {}
+            }
+            return;
         }
+        // Of several repairs of one chunk one was it.
+        let last = self.open.iter().all(|other| other.seq != repair.seq);
+        let paid = if guess { cost } else { 0.0 };
+        self.order = (self.order + f64::from(u8::from(order))).min(MOST);
+        let repaired = last && repair.calm;
+        self.repaired = self.repaired.saturating_add(u32::from(repaired));
+        let reward = if repaired { REWARD } else { 0.0 };
+        self.earn(paid + reward, paid, paid);
+    }
+}
+
+impl Advisor for Budget {
+    fn of(profile: &Profile) -> Budget {
+        Budget::new(profile.budget.enabled)
     }
 
-    /// A chunk left.
-    pub(in crate::recovery) fn on_sent(&mut self, sent: &Sent) {
+    fn on_sent(&mut self, sent: &Sent) {
         if !self.enabled {
             return;
         }
@@ -228,14 +227,7 @@ impl Budget {
         });
     }
 
-    fn earn(&mut self, credit: f64, share: f64, ceiling: f64) {
-        self.credit = (self.credit + credit).min(MOST);
-        self.share = (self.share + share).min(MOST);
-        self.ceiling = (self.ceiling + ceiling).min(CEILING);
-    }
-
-    /// A SACK was applied: judges what it says about guesses.
-    pub(in crate::recovery) fn on_sack(&mut self, facts: &SackFacts<'_>) {
+    fn on_sack(&mut self, facts: &SackFacts<'_>) {
         self.early.remove_through(facts.board.cumulative());
         for repair in &mut self.open {
             repair.note_answer(facts, self.asked.contains(repair.seq));
@@ -253,37 +245,46 @@ impl Budget {
         }
     }
 
-    /// Whether one more lost SACK is likely, as losses go both ways.
-    fn believes_lost_sack(&self) -> bool {
-        self.excused < EXCUSES + EXCUSES_FOR_LOSS * self.repaired
+    fn on_early_timeout(&mut self, seq: u64) {
+        if self.enabled {
+            self.early.insert(seq);
+        }
     }
 
-    /// A repair is judged.
-    fn settle(&mut self, i: usize, outcome: Outcome) {
-        let Some(repair) = self.open.remove(i) else { return };
-        let Repair { cost, guess, order, explained, .. } = repair;
-        if outcome == Outcome::InVain {
-            let explained = explained && self.believes_lost_sack();
-            self.excused = self.excused.saturating_add(u32::from(explained));
-            self.order -= if order && !explained { 1.0 } else { 0.0 };
-            match (guess, explained) {
-                (true, true) => self.earn(cost, cost, 0.0),
-                (false, false) => {
-                    let taken = |from: f64| (from - cost).max(-MOST).min(from);
-                    (self.credit, self.share) = (taken(self.credit), taken(self.share));
-                }
-                _ => {}
-            }
-            return;
-        }
-        // Of several repairs of one chunk one was it.
-        let last = self.open.iter().all(|other| other.seq != repair.seq);
-        let paid = if guess { cost } else { 0.0 };
-        self.order = (self.order + f64::from(u8::from(order))).min(MOST);
-        let repaired = last && repair.calm;
-        self.repaired = self.repaired.saturating_add(u32::from(repaired));
-        let reward = if repaired { REWARD } else { 0.0 };
-        self.earn(paid + reward, paid, paid);
+    fn bounds_guesses(&self) -> bool {
+        self.enabled
+    }
+
+    fn affords(&self) -> bool {
+        !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
+    }
+
+    /// The same for what a SACK reports missing: the first guess is free.
+    fn affords_reported(&self) -> bool {
+        !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
+    }
+
+    /// Whether a loss may be declared that less than three packets after it show: what is in vain is paid for, as all is.
+    fn trusts_order(&self) -> bool {
+        !self.enabled || self.order >= 0.0
+    }
+
+    /// Enough was repaired to know what a repair adds to the round trip.
+    fn knows_repairs(&self) -> bool {
+        self.repaired >= KNOWN
+    }
+
+    /// When a repair of another chunk should have been answered that is under way: its packet lengthens
+    /// the round trip, too.
+    fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
+        let pending = |repair: &&Repair| {
+            repair.seq != seq && repair.sent != now && repair.acknowledged.is_none()
+        };
+        self.open.iter().filter(pending).map(|repair| repair.sent + round_trip).max()
+    }
+
+    fn asked(&self, chunks: &Range<u64>) -> bool {
+        chunks.clone().any(|seq| self.asked.contains(seq))
     }
 }
 

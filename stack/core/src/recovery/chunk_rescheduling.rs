@@ -19,47 +19,36 @@ use std::time::Duration;
 
 use crate::event::LossCause;
 use crate::ids::PathId;
-use crate::profile::{ChunkRescheduling, MultipathParameters};
+use crate::profile::{ChunkRescheduling, Profile};
+use crate::recovery::{Advisor, Buffers};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 
 const CAUSE: LossCause = LossCause::Rescheduled;
 
-/// How full the buffers are, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Buffers {
-    pub(crate) sending: usize,
-    pub(crate) send_limit: usize,
-    pub(crate) receiving: usize,
-    pub(crate) receive_limit: usize,
-}
-
-impl Buffers {
-    fn blocked(&self, threshold: f64) -> bool {
-        let beyond = |used: usize, limit: usize| used as f64 >= threshold * limit as f64;
-        beyond(self.sending, self.send_limit) || beyond(self.receiving, self.receive_limit)
-    }
-}
-
 /// What one association has rescheduled.
 #[derive(Debug, Default)]
-pub(crate) struct Rescheduling {
+pub(in crate::recovery) struct Rescheduling {
     /// The blocking path and since when.
     last: Option<(PathId, Time)>,
 }
 
-impl Rescheduling {
-    /// The chunks to send again over another path, after a SACK, and for which cause. `srtt` is that of a path.
-    pub(crate) fn on_sack(
+impl Advisor for Rescheduling {
+    fn of(_profile: &Profile) -> Rescheduling {
+        Rescheduling::default()
+    }
+
+    fn detours(
         &mut self,
         now: Time,
-        parameters: &MultipathParameters,
+        profile: &Profile,
         buffers: &Buffers,
         board: &Scoreboard,
-        srtt: impl Fn(PathId) -> Duration,
+        srtt: &impl Fn(PathId) -> Duration,
     ) -> Option<(Range<u64>, LossCause)> {
+        let parameters = &profile.multipath;
         if parameters.chunk_rescheduling == ChunkRescheduling::Off
-            || !buffers.blocked(parameters.rescheduling_threshold)
+            || !block(buffers, parameters.rescheduling_threshold)
         {
             return None;
         }
@@ -80,6 +69,12 @@ impl Rescheduling {
         self.last = Some((path, now));
         Some((first..first + 1, CAUSE))
     }
+}
+
+/// Whether one of the buffers is as full as that.
+fn block(buffers: &Buffers, threshold: f64) -> bool {
+    let beyond = |used: usize, limit: usize| used as f64 >= threshold * limit as f64;
+    beyond(buffers.sending, buffers.send_limit) || beyond(buffers.receiving, buffers.receive_limit)
 }
 
 #[cfg(test)]
@@ -124,11 +119,11 @@ mod tests {
         form: ChunkRescheduling,
         buffers: &Buffers,
     ) -> Option<Range<u64>> {
-        let parameters =
-            MultipathParameters { chunk_rescheduling: form, ..MultipathParameters::default() };
+        let mut profile = Profile::default();
+        profile.multipath.chunk_rescheduling = form;
         let now = Time::ZERO + Duration::from_millis(ms);
         let found =
-            state.on_sack(now, &parameters, buffers, &board(), |_| Duration::from_millis(100));
+            state.detours(now, &profile, buffers, &board(), &|_| Duration::from_millis(100));
         let base = board().cumulative();
         found.map(|(range, _)| range.start - base..range.end - base)
     }

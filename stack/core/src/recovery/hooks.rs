@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::bundling::Worth;
 use super::registry::AllRules;
 use super::spurious::{Cut, Episode, Trigger, Verdict};
-use super::{Decisions, NewData, Recovery, Rule, SackFacts, TimerFacts};
+use super::{Advisor, Buffers, Decisions, Guess, NewData, Recovery, Rule, SackFacts, TimerFacts};
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
@@ -25,35 +25,22 @@ pub(crate) enum RtoMin {
     Moved(Duration, Duration),
 }
 
-/// A chunk in flight that may be sent again although that is perhaps in vain.
-pub(crate) struct Guess {
-    pub(crate) now: Time,
-    /// Where it would be sent.
-    pub(crate) path: PathId,
-    pub(crate) seq: u64,
-    pub(crate) srtt: Option<Duration>,
-    pub(crate) rttvar: Duration,
-    /// No queue was found on the path.
-    pub(crate) calm: bool,
-    pub(crate) granularity: Duration,
-}
-
 impl Recovery {
     /// The stream is thin.
     #[inline]
     pub(crate) fn is_thin(&self, board: &Scoreboard) -> bool {
-        self.thin.is_thin(board)
+        self.advisors.is_thin(board)
     }
 
     /// A SACK was applied, which acknowledges all up to `cumulative`.
     pub(crate) fn on_acked(&mut self, cumulative: u64, has_gaps: bool) {
-        self.thin.on_sack(cumulative, has_gaps);
+        self.advisors.on_acked(cumulative, has_gaps);
     }
 
     /// What may be in vain is bounded: it is a guess, of which only this many may be sent.
     #[inline]
     pub(crate) fn bounds_guesses(&self) -> bool {
-        self.budget.is_enabled()
+        self.advisors.bounds_guesses()
     }
 
     /// From when on a guess may be sent; `None`: not before RFC 9260 would. `behind_repair` says what a round trip may take
@@ -65,32 +52,32 @@ impl Recovery {
         answered_from: impl FnOnce() -> Option<Time>,
     ) -> Option<Time> {
         let Guess { now, path, seq, srtt, rttvar, calm, granularity } = *guess;
-        if !self.budget.is_enabled() {
+        if !self.advisors.bounds_guesses() {
             return Some(now);
         }
-        if !calm || !self.budget.affords() {
+        if !calm || !self.advisors.affords() {
             return None;
         }
-        let behind_repair = behind_repair(self.budget.knows_repairs())?;
-        let longest = self.overdue.longest(path)?.max(srtt?).max(behind_repair);
+        let behind_repair = behind_repair(self.advisors.knows_repairs())?;
+        let longest = self.advisors.longest(path)?.max(srtt?).max(behind_repair);
         let late = longest + granularity;
-        let pending = self.budget.answer_due(now, seq, late + 4 * rttvar);
+        let pending = self.advisors.answer_due(now, seq, late + 4 * rttvar);
         Some(pending.unwrap_or(now).max(answered_from()? + late))
     }
 
     /// Whether a timer may send early what takes another path that works.
     pub(crate) fn affords_detour(&self) -> bool {
-        self.budget.affords_reported()
+        self.advisors.affords_reported()
     }
 
     /// Whether one of these chunks asked for its SACK when it was new.
-    pub(crate) fn asked(&self, chunks: Range<u64>) -> bool {
-        self.budget.asked(chunks)
+    pub(crate) fn asked(&self, chunks: &Range<u64>) -> bool {
+        self.advisors.asked(chunks)
     }
 
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
     pub(crate) fn on_early_timeout(&mut self, seq: u64) {
-        self.budget.on_early_timeout(seq);
+        self.advisors.on_early_timeout(seq);
     }
 
     /// Windows are cut for a loss that may prove spurious.
@@ -201,7 +188,7 @@ impl Recovery {
     /// A packet with DATA left, the highest of its TSNs `highest`.
     #[inline]
     pub(crate) fn on_packet(&mut self, highest: u64) {
-        self.thin.on_sent(highest);
+        self.advisors.on_packet(highest);
     }
 
     /// New data was in it.
@@ -262,7 +249,7 @@ impl Recovery {
         srtt: Option<Duration>,
         rttvar: Duration,
     ) -> Option<Duration> {
-        worth.rttvars().map(|n| self.overdue.age(path, srtt, rttvar, n))
+        worth.rttvars().map(|spare| self.late_from(path, srtt, rttvar, spare))
     }
 
     /// What is in flight leaves a path that stops answering.
@@ -272,6 +259,40 @@ impl Recovery {
 
     /// The age from which on a chunk on `path` could have been answered.
     pub(crate) fn answered_from(&self, path: PathId, srtt: Option<Duration>) -> Duration {
-        srtt.map_or(Duration::ZERO, |_| self.overdue.age(path, srtt, Duration::ZERO, 0.0))
+        srtt.map_or(Duration::ZERO, |_| self.late_from(path, srtt, Duration::ZERO, 0.0))
+    }
+
+    /// Before nothing is known of `path` nothing is late there.
+    fn late_from(
+        &self,
+        path: PathId,
+        srtt: Option<Duration>,
+        rttvar: Duration,
+        spare: f64,
+    ) -> Duration {
+        self.advisors.late_from(path, srtt, rttvar, spare).unwrap_or(Duration::MAX)
+    }
+
+    /// Whether a new chunk, the last one that waits, asks for its SACK at once.
+    pub(crate) fn asks(&mut self, profile: &Profile, board: &Scoreboard, calm: bool) -> bool {
+        let thin = self.is_thin(board);
+        self.advisors.asks(profile, thin, calm)
+    }
+
+    /// Whether one does that is sent again for `cause`.
+    pub(crate) fn asks_again(&self, profile: &Profile, cause: LossCause) -> bool {
+        self.advisors.asks_again(profile, cause)
+    }
+
+    /// What holds up the buffers and is to be sent again over another path, after a SACK, and why. `srtt` is that of a path.
+    pub(crate) fn detours(
+        &mut self,
+        now: Time,
+        profile: &Profile,
+        buffers: &Buffers,
+        board: &Scoreboard,
+        srtt: &impl Fn(PathId) -> Duration,
+    ) -> Option<(Range<u64>, LossCause)> {
+        self.advisors.detours(now, profile, buffers, board, srtt)
     }
 }

@@ -17,24 +17,38 @@
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".
 
+use crate::event::LossCause;
+use crate::profile::Profile;
+use crate::recovery::Advisor;
+
 /// Of this many packets on a path with a queue one asks all the same: to notice when the queue is gone.
 const WITHHELD: u32 = 7;
 
 /// Which chunks ask.
 #[derive(Debug, Default)]
-pub(crate) struct Asking {
+pub(in crate::recovery) struct ImmediateSack {
     withheld: u32,
 }
 
-impl Asking {
-    /// Whether the chunk that empties the queue asks for a SACK.
-    pub(crate) fn asks(&mut self, calm: bool) -> bool {
+impl Advisor for ImmediateSack {
+    fn of(_profile: &Profile) -> ImmediateSack {
+        ImmediateSack::default()
+    }
+
+    fn asks(&mut self, profile: &Profile, thin: bool, calm: bool) -> bool {
+        if !profile.sack.ask_when_idle || !thin {
+            return false;
+        }
         if calm || self.withheld >= WITHHELD {
             self.withheld = 0;
             return true;
         }
         self.withheld += 1;
         false
+    }
+
+    fn asks_again(&self, profile: &Profile, cause: LossCause) -> bool {
+        cause.awaits_sack() && profile.sack.ask_when_idle
     }
 }
 
@@ -44,8 +58,11 @@ mod tests {
 
     #[test]
     fn where_a_queue_is_one_of_eight_asks() {
-        let mut asking = Asking::default();
-        assert!((0..10).all(|_| asking.asks(true)));
-        assert_eq!((0..80).filter(|_| asking.asks(false)).count(), 10);
+        let mut asking = ImmediateSack::default();
+        let mut profile = Profile::default();
+        profile.sack.ask_when_idle = true;
+        assert!((0..10).all(|_| asking.asks(&profile, true, true)));
+        assert_eq!((0..80).filter(|_| asking.asks(&profile, true, false)).count(), 10);
+        assert!((0..10).all(|_| !asking.asks(&profile, false, true)));
     }
 }

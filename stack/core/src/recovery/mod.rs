@@ -16,6 +16,7 @@
 mod budget;
 mod bundling;
 mod chunk_rescheduling;
+mod facts;
 mod hooks;
 mod immediate_sack;
 mod loss;
@@ -27,6 +28,7 @@ mod tests;
 mod thin_stream;
 pub(crate) mod timer;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -34,83 +36,15 @@ use smallvec::SmallVec;
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
-use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
+use crate::scoreboard::{MissingRange, Scoreboard};
 use crate::time::Time;
-use budget::Budget;
 pub(crate) use bundling::Worth;
-use bundling::overdue::Overdue;
-pub(crate) use chunk_rescheduling::{Buffers, Rescheduling as Detours};
-pub(crate) use hooks::{Guess, RtoMin};
-pub(crate) use immediate_sack::Asking;
-use registry::AnyAlgorithm;
+pub(crate) use facts::{Buffers, Guess, NewData, SackFacts, Sent, TimerFacts};
+pub(crate) use hooks::RtoMin;
+use registry::{AllAdvisors, AnyAlgorithm};
 pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
 pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
-use thin_stream::ThinStream;
-use timer::RoundTrip;
-
-/// What an algorithm may look at when a SACK was applied.
-pub(crate) struct SackFacts<'a> {
-    pub(crate) now: Time,
-    pub(crate) board: &'a Scoreboard,
-    pub(crate) outcome: &'a AckOutcome,
-    /// TSNs that the SACK reported as duplicates, unwrapped.
-    pub(crate) duplicates: &'a [u64],
-    /// At least one chunk got a miss indication from this SACK.
-    pub(crate) struck: bool,
-    /// Unsent user data waits, and the peer's window has room for it.
-    pub(crate) new_data_ready: bool,
-    /// Data takes one path at a time, so that the order in which it arrives says something.
-    pub(crate) in_order: bool,
-    /// Sender Maximum Segment Size: the PMDCS of the data path.
-    pub(crate) smss: usize,
-    /// In Fast Recovery (RFC 9260 §7.2.4).
-    pub(crate) in_fast_recovery: bool,
-    /// The stream is thin.
-    pub(crate) thin: bool,
-    /// TSecr of the packet's TIMESTAMP chunk.
-    pub(crate) timestamp_echo: Option<u32>,
-    /// The SACK carries the retransmit bit.
-    pub(crate) retransmit_bit: bool,
-    /// Smoothed RTT of each path.
-    pub(crate) srtt: &'a [Option<Duration>],
-    /// Shortest RTT of each path in the last minutes.
-    pub(crate) least: &'a [Option<Duration>],
-    /// That of the data path, if it was measured.
-    pub(crate) round_trip: Option<RoundTrip>,
-}
-
-impl SackFacts<'_> {
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &MissingRange> {
-        self.board.missing()
-    }
-}
-
-/// What an algorithm may look at when a timer of its own expired.
-pub(crate) struct TimerFacts<'a> {
-    pub(crate) now: Time,
-    pub(crate) board: &'a Scoreboard,
-    /// As in [`SackFacts`].
-    pub(crate) new_data_ready: bool,
-    /// The SACK of a chunk sent longer ago than this should have come.
-    pub(crate) round_trip: Duration,
-    /// From when on something may be sent in vain; `None`: not before T3-rtx expires.
-    pub(crate) guess_at: Option<Time>,
-    /// When T3-rtx of the data path expires, if it runs.
-    pub(crate) t3: Option<Time>,
-}
-
-/// A packet with new data that left.
-pub(crate) struct NewData<'a> {
-    pub(crate) now: Time,
-    pub(crate) board: &'a Scoreboard,
-    /// That of its path, if it was measured.
-    pub(crate) round_trip: Option<RoundTrip>,
-    /// It asks for its SACK at once.
-    pub(crate) asks_for_sack: bool,
-    /// Some path is in Fast Recovery.
-    pub(crate) recovering: bool,
-}
 
 /// A timer that expires before T3-rtx.
 #[derive(Clone, Copy, Debug)]
@@ -130,24 +64,6 @@ impl Early {
         }
         Some(t3.map_or(at, |t3| t3.min(at)))
     }
-}
-
-/// A chunk that left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    pub(crate) now: Time,
-    pub(crate) path: PathId,
-    pub(crate) seq: u64,
-    /// Why, if it was sent before.
-    pub(crate) again: Option<LossCause>,
-    /// Its header, data and padding.
-    pub(crate) bytes: usize,
-    /// The sequence number after the last one that was in use then.
-    pub(crate) end: u64,
-    /// No queue was found on its path.
-    pub(crate) calm: bool,
-    /// It is new and asks for a SACK at once (RFC 7053).
-    pub(crate) asks: bool,
 }
 
 /// What an algorithm wants done.
@@ -345,6 +261,92 @@ trait Rule {
     }
 }
 
+/// A mechanism that keeps something and is asked by others, whatever the profile switches on: what is thin, what is late, what
+/// may be in vain, what asks for its SACK, what takes another path. Every question has the answer of RFC 9260 by default.
+trait Advisor {
+    /// As it begins.
+    fn of(profile: &Profile) -> Self;
+    /// A chunk left, for the first time or again.
+    fn on_sent(&mut self, _sent: &Sent) {}
+    /// A packet with DATA left, the highest of its sequence numbers `highest`.
+    fn on_packet(&mut self, _highest: u64) {}
+    /// A SACK was applied, which acknowledges all up to `cumulative`.
+    fn on_acked(&mut self, _cumulative: u64, _has_gaps: bool) {}
+    /// The same one, as an [`Algorithm`] gets it, before any of them does.
+    fn on_sack(&mut self, _facts: &SackFacts<'_>) {}
+    /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
+    fn on_early_timeout(&mut self, _seq: u64) {}
+
+    /// The stream is thin.
+    fn is_thin(&self, _board: &Scoreboard) -> bool {
+        false
+    }
+    /// How long a SACK has taken on `path` at most.
+    fn longest(&self, _path: PathId) -> Option<Duration> {
+        None
+    }
+    /// The age beyond which the SACK of a chunk on `path` is late, with this many RTTVAR to spare.
+    fn late_from(
+        &self,
+        _path: PathId,
+        _srtt: Option<Duration>,
+        _rttvar: Duration,
+        _spare: f64,
+    ) -> Option<Duration> {
+        None
+    }
+
+    /// What may be in vain is bounded.
+    fn bounds_guesses(&self) -> bool {
+        false
+    }
+    /// A guess may be sent.
+    fn affords(&self) -> bool {
+        true
+    }
+    /// The same of what a SACK reports missing.
+    fn affords_reported(&self) -> bool {
+        true
+    }
+    /// A loss may be declared that less than three packets after it show.
+    fn trusts_order(&self) -> bool {
+        true
+    }
+    /// It is known what a repair adds to the round trip.
+    fn knows_repairs(&self) -> bool {
+        true
+    }
+    /// When a repair of another chunk should have been answered that is under way.
+    fn answer_due(&self, _now: Time, _seq: u64, _round_trip: Duration) -> Option<Time> {
+        None
+    }
+    /// One of these chunks asked for its SACK when it was new.
+    fn asked(&self, _chunks: &Range<u64>) -> bool {
+        false
+    }
+
+    /// A new chunk, the last one that waits, asks for its SACK at once.
+    fn asks(&mut self, _profile: &Profile, _thin: bool, _calm: bool) -> bool {
+        false
+    }
+    /// So does one that is sent again for `cause`.
+    fn asks_again(&self, _profile: &Profile, _cause: LossCause) -> bool {
+        false
+    }
+
+    /// The chunks to send again over another path after a SACK, and why. `srtt` is that of a path.
+    fn detours(
+        &mut self,
+        _now: Time,
+        _profile: &Profile,
+        _buffers: &Buffers,
+        _board: &Scoreboard,
+        _srtt: &impl Fn(PathId) -> Duration,
+    ) -> Option<(Range<u64>, LossCause)> {
+        None
+    }
+}
+
 /// The mechanisms of one association.
 #[derive(Debug)]
 pub(crate) struct Recovery {
@@ -352,9 +354,7 @@ pub(crate) struct Recovery {
     algorithms: SmallVec<[AnyAlgorithm; 4]>,
     /// What they were told last of the order in which packets arrive.
     trusts_order: bool,
-    thin: ThinStream,
-    overdue: Overdue,
-    budget: Budget,
+    advisors: AllAdvisors,
     spurious: SpuriousDetection,
 }
 
@@ -364,28 +364,25 @@ impl Recovery {
         Recovery {
             algorithms: AnyAlgorithm::all(profile, retransmit_bit),
             trusts_order: true,
-            thin: ThinStream::new(&profile.thin_stream),
-            overdue: Overdue::default(),
-            budget: Budget::new(profile.budget.enabled),
+            advisors: AllAdvisors::of(profile),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
         }
     }
 
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
-        self.budget.on_sent(sent);
+        self.advisors.on_sent(sent);
         for algorithm in &mut self.algorithms {
             algorithm.on_sent(sent);
         }
     }
 
     pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
-        self.overdue.on_sack(facts);
-        self.budget.on_sack(facts);
-        let mut distrust = Distrust::of(&[Evidence::One]).when(!self.budget.affords_reported());
+        self.advisors.on_sack(facts);
+        let mut distrust = Distrust::of(&[Evidence::One]).when(!self.advisors.affords_reported());
         for algorithm in &mut self.algorithms {
             distrust = distrust.with(algorithm.get_mut().distrusts(facts));
         }
-        let trusted = self.budget.trusts_order();
+        let trusted = self.advisors.trusts_order();
         let changed = std::mem::replace(&mut self.trusts_order, trusted) != trusted;
         for algorithm in &mut self.algorithms {
             let algorithm = algorithm.get_mut();

@@ -1,14 +1,19 @@
-//! The registry: the mechanisms that are asked in a row, one line each: an [`Algorithm`] keeps something, a [`Rule`] answers from
-//! the profile. Detectors of spurious losses have one of their own; what all of these ask (which streams are thin, the
-//! budget, what is overdue) is no line but a field of `Recovery`.
+//! The registry: the mechanisms that are asked in a row, one line each: an [`Algorithm`] keeps something while the profile
+//! switches it on, a [`Rule`] answers from the profile, an [`Advisor`] keeps something that others ask for. Detectors of spurious
+//! losses have one of their own.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use super::budget::Budget;
 use super::bundling::Worth;
 use super::bundling::fast_retransmit::BundleFastRetransmit;
 use super::bundling::new_data::BundleNew;
+use super::bundling::overdue::Overdue;
+use super::chunk_rescheduling::Rescheduling;
+use super::immediate_sack::ImmediateSack;
 use super::loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use super::loss::early_retransmit_packets::EarlyRetransmitPackets;
 use super::loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
@@ -17,14 +22,17 @@ use super::loss::limited_transmit::LimitedTransmit;
 use super::loss::rack::Rack;
 use super::loss::thin_fast_retransmit::ThinFastRetransmit;
 use super::silent_path::SilentPath;
+use super::thin_stream::ThinStream;
 use super::timer::dynamic_rto_min::DynamicRtoMin;
 use super::timer::rto_restart::RtoRestart;
 use super::timer::tail_loss_probe::TailLossProbe;
 use super::timer::thin_no_backoff::ThinNoBackoff;
 use super::timer::thin_rto_min::ThinRtoMin;
-use super::{Algorithm, Early, NewData, Rule, Sent};
-use crate::ids::LossCause;
+use super::{Advisor, Algorithm, Buffers, Early, NewData, Rule, SackFacts, Sent};
+use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
+use crate::scoreboard::Scoreboard;
+use crate::time::Time;
 
 /// Makes an enum of algorithms: what is told or asked for every packet is a match, everything else a call through [`Algorithm`].
 macro_rules! algorithms {
@@ -133,6 +141,115 @@ macro_rules! rules {
     };
 }
 
+/// Makes all advisors one: each is told, and asked, one after the other, at compile time.
+macro_rules! advisors {
+    ($($field:ident: $name:ident,)*) => {
+        /// All advisors, as one.
+        #[derive(Debug)]
+        pub(super) struct AllAdvisors {
+            $($field: $name,)*
+        }
+
+        impl Advisor for AllAdvisors {
+            fn of(profile: &Profile) -> AllAdvisors {
+                AllAdvisors { $($field: $name::of(profile),)* }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, sent: &Sent) {
+                $(self.$field.on_sent(sent);)*
+            }
+
+            #[inline]
+            fn on_packet(&mut self, highest: u64) {
+                $(self.$field.on_packet(highest);)*
+            }
+
+            #[inline]
+            fn on_acked(&mut self, cumulative: u64, has_gaps: bool) {
+                $(self.$field.on_acked(cumulative, has_gaps);)*
+            }
+
+            #[inline]
+            fn on_sack(&mut self, facts: &SackFacts<'_>) {
+                $(self.$field.on_sack(facts);)*
+            }
+
+            fn on_early_timeout(&mut self, seq: u64) {
+                $(self.$field.on_early_timeout(seq);)*
+            }
+
+            #[inline]
+            fn is_thin(&self, board: &Scoreboard) -> bool {
+                false $(|| self.$field.is_thin(board))*
+            }
+
+            fn longest(&self, path: PathId) -> Option<Duration> {
+                None$(.or_else(|| self.$field.longest(path)))*
+            }
+
+            fn late_from(
+                &self,
+                path: PathId,
+                srtt: Option<Duration>,
+                rttvar: Duration,
+                spare: f64,
+            ) -> Option<Duration> {
+                None$(.or_else(|| self.$field.late_from(path, srtt, rttvar, spare)))*
+            }
+
+            #[inline]
+            fn bounds_guesses(&self) -> bool {
+                false $(|| self.$field.bounds_guesses())*
+            }
+
+            fn affords(&self) -> bool {
+                true $(&& self.$field.affords())*
+            }
+
+            fn affords_reported(&self) -> bool {
+                true $(&& self.$field.affords_reported())*
+            }
+
+            fn trusts_order(&self) -> bool {
+                true $(&& self.$field.trusts_order())*
+            }
+
+            fn knows_repairs(&self) -> bool {
+                true $(&& self.$field.knows_repairs())*
+            }
+
+            fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
+                None$(.max(self.$field.answer_due(now, seq, round_trip)))*
+            }
+
+            fn asked(&self, chunks: &Range<u64>) -> bool {
+                false $(|| self.$field.asked(chunks))*
+            }
+
+            #[inline]
+            fn asks(&mut self, profile: &Profile, thin: bool, calm: bool) -> bool {
+                false $(|| self.$field.asks(profile, thin, calm))*
+            }
+
+            fn asks_again(&self, profile: &Profile, cause: LossCause) -> bool {
+                false $(|| self.$field.asks_again(profile, cause))*
+            }
+
+            fn detours(
+                &mut self,
+                now: Time,
+                profile: &Profile,
+                buffers: &Buffers,
+                board: &Scoreboard,
+                srtt: &impl Fn(PathId) -> Duration,
+            ) -> Option<(Range<u64>, LossCause)> {
+                None$(.or_else(|| self.$field.detours(now, profile, buffers, board, srtt)))*
+            }
+        }
+    };
+}
+
 // In the order in which they are asked. What is large is kept in a box.
 algorithms! {
     EarlyRetransmitSwitchOff(Box<EarlyRetransmitSwitchOff>),
@@ -154,4 +271,13 @@ rules! {
     BundleFastRetransmit,
     BundleNew,
     SilentPath,
+}
+
+// The same for those that are there in any case.
+advisors! {
+    thin_stream: ThinStream,
+    overdue: Overdue,
+    budget: Budget,
+    immediate_sack: ImmediateSack,
+    chunk_rescheduling: Rescheduling,
 }

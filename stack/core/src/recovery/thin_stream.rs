@@ -17,12 +17,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::profile::{ThinDetector, ThinStreamParameters};
+use crate::profile::{Profile, ThinDetector, ThinStreamParameters};
+use crate::recovery::Advisor;
 use crate::scoreboard::Scoreboard;
 
 /// Tells whether the stream is thin.
 #[derive(Debug)]
-pub(crate) struct ThinStream {
+pub(in crate::recovery) struct ThinStream {
     detector: ThinDetector,
     below: u32,
     /// Highest sequence number of every packet not yet passed by a SACK without gap blocks.
@@ -32,7 +33,7 @@ pub(crate) struct ThinStream {
 }
 
 impl ThinStream {
-    pub(crate) fn new(parameters: &ThinStreamParameters) -> ThinStream {
+    fn new(parameters: &ThinStreamParameters) -> ThinStream {
         ThinStream {
             detector: parameters.detector,
             below: parameters.below_packets,
@@ -41,17 +42,21 @@ impl ThinStream {
             left: 0,
         }
     }
+}
 
-    /// A packet with DATA left; `highest` is its highest sequence number.
-    pub(crate) fn on_sent(&mut self, highest: u64) {
+impl Advisor for ThinStream {
+    fn of(profile: &Profile) -> ThinStream {
+        ThinStream::new(&profile.thin_stream)
+    }
+
+    fn on_packet(&mut self, highest: u64) {
         if self.detector == ThinDetector::Estimate {
             self.sent.push(Reverse(highest));
             self.in_flight += 1;
         }
     }
 
-    /// A SACK was applied.
-    pub(crate) fn on_sack(&mut self, cumulative: u64, has_gaps: bool) {
+    fn on_acked(&mut self, cumulative: u64, has_gaps: bool) {
         if self.detector != ThinDetector::Estimate {
             return;
         }
@@ -69,7 +74,7 @@ impl ThinStream {
     }
 
     /// Fewer packets are in flight than fast retransmit needs.
-    pub(crate) fn is_thin(&self, board: &Scoreboard) -> bool {
+    fn is_thin(&self, board: &Scoreboard) -> bool {
         match self.detector {
             ThinDetector::Estimate => self.in_flight < i64::from(self.below),
             ThinDetector::Exact => board.packets_in_flight() < self.below as usize,
@@ -92,12 +97,12 @@ mod tests {
     fn five_packets_are_thick_and_four_are_thin() {
         let (mut thin, board) = estimate();
         for highest in 1..=4 {
-            thin.on_sent(highest);
+            thin.on_packet(highest);
         }
         assert!(thin.is_thin(&board));
-        thin.on_sent(5);
+        thin.on_packet(5);
         assert!(!thin.is_thin(&board));
-        thin.on_sack(2, false);
+        thin.on_acked(2, false);
         assert!(thin.is_thin(&board), "three are left");
     }
 
@@ -105,14 +110,14 @@ mod tests {
     fn a_sack_with_gaps_takes_one_packet_and_is_made_good_later() {
         let (mut thin, _) = estimate();
         for highest in 1..=6 {
-            thin.on_sent(highest);
+            thin.on_packet(highest);
         }
         // Packet 1 is lost; 2 and 3 arrive and are reported one by one.
-        thin.on_sack(0, true);
-        thin.on_sack(0, true);
+        thin.on_acked(0, true);
+        thin.on_acked(0, true);
         assert_eq!((thin.in_flight, thin.left), (4, 2));
-        thin.on_sent(1); // It is sent again,
-        thin.on_sack(3, false); // arrives, and packets 1, 1, 2, 3 are gone from the list.
+        thin.on_packet(1); // It is sent again,
+        thin.on_acked(3, false); // arrives, and packets 1, 1, 2, 3 are gone from the list.
         assert_eq!((thin.in_flight, thin.left), (3, 0));
     }
 }

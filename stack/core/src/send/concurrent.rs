@@ -246,11 +246,10 @@ impl Strategy for Concurrent {
             receiving: sender.buffer.peer_holds(),
             receive_limit: sender.buffer.peer_buffer(),
         };
-        let parameters = &cx.profile().multipath;
+        let (now, profile) = (cx.now, cx.profile());
         let paths = &cx.paths;
         let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
-        let found =
-            sender.distribution.reschedule(cx.now, parameters, &buffers, &sender.board, srtt);
+        let found = sender.recovery.detours(now, profile, &buffers, &sender.board, &srtt);
         let Some((range, cause)) = found else { return };
         let blocking = sender.board.get(range.start).map(|c| c.path);
         for seq in range {

@@ -2,14 +2,10 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::time::Duration;
 
 use crate::ids::{LossCause, PathId};
 use crate::path::scheduler::{Scheduler, View};
 use crate::profile::MultipathParameters;
-use crate::recovery::{Buffers, Detours};
-use crate::scoreboard::Scoreboard;
-use crate::time::Time;
 
 /// Chunks in flight that leave once more over another path.
 #[derive(Clone, Debug)]
@@ -24,7 +20,6 @@ pub(super) struct Copies {
 pub(crate) struct Distribution {
     /// Which path new data takes, when several may.
     scheduler: Scheduler,
-    detours: Detours,
     /// What leaves once more over other paths.
     copies: VecDeque<Copies>,
     /// How often the buffers kept data from a path with room.
@@ -35,7 +30,6 @@ impl Distribution {
     pub(super) fn new(parameters: &MultipathParameters) -> Distribution {
         Distribution {
             scheduler: Scheduler::new(parameters.scheduler),
-            detours: Detours::default(),
             copies: VecDeque::new(),
             blocked: 0,
         }
@@ -80,17 +74,5 @@ impl Distribution {
     /// They did once more.
     pub(crate) fn on_blocked(&mut self) {
         self.blocked += 1;
-    }
-
-    /// What holds up the buffers and is to be sent again over another path, after a SACK, and the cause of that.
-    pub(crate) fn reschedule(
-        &mut self,
-        now: Time,
-        parameters: &MultipathParameters,
-        buffers: &Buffers,
-        board: &Scoreboard,
-        srtt: impl Fn(PathId) -> Duration,
-    ) -> Option<(Range<u64>, LossCause)> {
-        self.detours.on_sack(now, parameters, buffers, board, srtt)
     }
 }

@@ -370,7 +370,7 @@ impl Sender {
     fn answered_from(&self, cx: &Context<'_>, seq: u64) -> Option<Time> {
         let chunk = self.board.get(seq)?;
         let follower = self.board.follower(seq);
-        let asked = self.recovery.asked(seq..follower.unwrap_or(self.board.next_seq()));
+        let asked = self.recovery.asked(&(seq..follower.unwrap_or(self.board.next_seq())));
         if asked || chunk.transmissions > 1 {
             return Some(chunk.last_sent);
         }

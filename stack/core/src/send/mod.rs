@@ -34,7 +34,7 @@ use crate::handshake::Capabilities;
 use crate::journal::Journal;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
-use crate::recovery::{Asking, Decisions, Recovery};
+use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
@@ -93,7 +93,6 @@ pub(crate) struct Sender {
     queue: SendQueue,
     board: Scoreboard,
     recovery: Recovery,
-    asking: Asking,
     /// For the next SACK.
     work: Option<Box<Work>>,
     contradictions: Contradictions,
@@ -125,7 +124,6 @@ impl Sender {
             queue: SendQueue::new(config.outbound_streams, config.profile.streams.scheduler),
             board,
             recovery: Recovery::new(&config.profile, false, false),
-            asking: Asking::default(),
             work: None,
             contradictions: Contradictions::default(),
             buffer: SendBuffer::new(config.send_buffer, config.profile.streams.reserve),

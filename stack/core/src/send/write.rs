@@ -269,7 +269,7 @@ impl Sender {
             // Ladha et al., Figure 6, rule a.
             retransmission: self.extensions.retransmit_bit,
             // What is repaired or probed waits for its SACK.
-            immediate: cause.is_some_and(LossCause::awaits_sack) && cx.profile().sack.ask_when_idle,
+            immediate: cause.is_some_and(|c| self.recovery.asks_again(cx.profile(), c)),
             ..data.flags
         };
         let tsn = Scoreboard::tsn(seq);
@@ -330,7 +330,7 @@ impl Sender {
             let last = self.queue.rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
-            let asks = last && (hurry || self.asks_when_idle(cx, path));
+            let asks = last && (hurry || self.asks_for_sack(cx, path));
             let seq = self.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
@@ -403,13 +403,10 @@ impl Sender {
         });
     }
 
-    /// Whether a thin stream that has nothing more to send asks for its SACK at once.
-    fn asks_when_idle(&mut self, cx: &Context<'_>, path: PathId) -> bool {
-        if !cx.profile().sack.ask_when_idle || !self.is_thin() {
-            return false;
-        }
+    /// Whether the last chunk that waits asks for its SACK at once.
+    fn asks_for_sack(&mut self, cx: &Context<'_>, path: PathId) -> bool {
         let calm = self.is_calm(cx, path);
-        self.asking.asks(calm)
+        self.recovery.asks(cx.profile(), &self.board, calm)
     }
 
     /// The packet is complete.

@@ -19,7 +19,8 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::ids::PathId;
-use crate::recovery::SackFacts;
+use crate::profile::Profile;
+use crate::recovery::{Advisor, SackFacts};
 use crate::time::Time;
 use crate::windowed::Windowed;
 
@@ -36,21 +37,11 @@ struct Answers {
 
 /// The latest round-trip time of each path, and those of the last minutes.
 #[derive(Debug, Default)]
-pub(crate) struct Overdue {
+pub(in crate::recovery) struct Overdue {
     paths: SmallVec<[Answers; 4]>,
 }
 
 impl Overdue {
-    /// A SACK was applied.
-    pub(in crate::recovery) fn on_sack(&mut self, facts: &SackFacts<'_>) {
-        for (i, ack) in facts.outcome.paths.iter().enumerate() {
-            // Karn: which transmission is acknowledged is not known of chunks sent again.
-            if let Some(latest) = ack.latest.filter(|latest| latest.transmissions == 1) {
-                self.take(i, facts.now, facts.now.since(latest.sent));
-            }
-        }
-    }
-
     fn take(&mut self, path: usize, now: Time, rtt: Duration) {
         self.paths.resize(self.paths.len().max(path + 1), Answers::default());
         let answers = &mut self.paths[path];
@@ -59,26 +50,39 @@ impl Overdue {
         answers.number = answers.number.saturating_add(1);
     }
 
-    fn of(&self, path: PathId) -> Answers {
+    fn answers(&self, path: PathId) -> Answers {
         self.paths.get(usize::from(path.0)).copied().unwrap_or_default()
     }
+}
 
-    /// The longest round-trip time on `path` in the last minutes: no SACK took longer. `None` before there
-    /// were enough to tell.
-    pub(crate) fn longest(&self, path: PathId) -> Option<Duration> {
-        let answers = self.of(path);
+impl Advisor for Overdue {
+    fn of(_profile: &Profile) -> Overdue {
+        Overdue::default()
+    }
+
+    fn on_sack(&mut self, facts: &SackFacts<'_>) {
+        for (i, ack) in facts.outcome.paths.iter().enumerate() {
+            // Karn: which transmission is acknowledged is not known of chunks sent again.
+            if let Some(latest) = ack.latest.filter(|latest| latest.transmissions == 1) {
+                self.take(i, facts.now, facts.now.since(latest.sent));
+            }
+        }
+    }
+
+    /// In the last minutes; `None` before there were enough to tell.
+    fn longest(&self, path: PathId) -> Option<Duration> {
+        let answers = self.answers(path);
         answers.recent.most().filter(|_| answers.number >= ENOUGH)
     }
 
-    /// The age beyond which a chunk sent on `path` is overdue.
-    pub(crate) fn age(
+    fn late_from(
         &self,
         path: PathId,
         srtt: Option<Duration>,
         rttvar: Duration,
-        n: f64,
-    ) -> Duration {
-        srtt.map_or(Duration::MAX, |srtt| srtt.max(self.of(path).latest) + rttvar.mul_f64(n))
+        spare: f64,
+    ) -> Option<Duration> {
+        srtt.map(|srtt| srtt.max(self.answers(path).latest) + rttvar.mul_f64(spare))
     }
 }
 
@@ -90,11 +94,11 @@ mod tests {
     fn a_chunk_is_overdue_when_its_sack_should_have_come() {
         let ms = Duration::from_millis;
         let mut overdue = Overdue::default();
-        let age = |o: &Overdue, srtt| o.age(PathId(0), srtt, ms(10), 4.0);
-        assert_eq!(age(&overdue, None), Duration::MAX, "nothing is known yet");
-        assert_eq!(age(&overdue, Some(ms(200))), ms(240));
+        let age = |o: &Overdue, srtt| o.late_from(PathId(0), srtt, ms(10), 4.0);
+        assert_eq!(age(&overdue, None), None, "nothing is known yet");
+        assert_eq!(age(&overdue, Some(ms(200))), Some(ms(240)));
         overdue.take(0, Time::ZERO, ms(230));
-        assert_eq!(age(&overdue, Some(ms(200))), ms(270), "behind a queue");
+        assert_eq!(age(&overdue, Some(ms(200))), Some(ms(270)), "behind a queue");
         assert_eq!(overdue.longest(PathId(0)), None, "who knows");
         for rtt in [200, 300, 200] {
             overdue.take(0, Time::ZERO, ms(rtt));
