@@ -21,7 +21,7 @@ pub(crate) struct CmtDelayedAck {
 }
 
 /// How many packets a SACK answers that says so many, as far as that counts; 0 if it does not say.
-pub(crate) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
+pub(super) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
     if multipath.dac { packets } else { 0 }
 }
 

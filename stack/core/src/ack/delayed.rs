@@ -51,7 +51,7 @@ impl DelayedAck {
             pending: false,
             due: false,
             deadline: None,
-            prompt: Promptness::of(parameters),
+            prompt: Promptness::new(parameters),
         }
     }
 

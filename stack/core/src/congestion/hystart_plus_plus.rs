@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use super::AckFacts;
+use super::{AckFacts, SlowStart};
 use crate::profile::CongestionParameters;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH.
@@ -31,15 +31,6 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 /// L where nothing is paced, in PMDCS.
 const UNPACED_LIMIT: usize = 8;
-
-/// How slow start goes on.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum SlowStart {
-    /// By `weight` times the acknowledged bytes, of which `limit` count at most.
-    Grow { limit: usize, weight: f64 },
-    /// It is over.
-    Done,
-}
 
 /// Conservative slow start.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@
 //!   may hold ssthresh (RFC 5681 §3.1)
 //! - idle, once per RTO: first `ssthresh = cwnd`, then `cwnd = max(cwnd / 2, 4 PMDCS)`
 
-use super::{AckFacts, CongestionControl, Coupled, DelayExit, SlowStart};
+use super::{AckFacts, CongestionControl, Coupled, SlowStart, SlowStartExit};
 use crate::profile::{CongestionParameters, InitialWindow};
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Rfc9260 {
     /// The path has decayed since it was last used.
     idle: bool,
     /// What may end the first slow start before a loss does.
-    exit: Option<DelayExit>,
+    exit: Option<SlowStartExit>,
 }
 
 /// By how much a window grows, as multiples of what RFC 9260 says.
@@ -50,7 +50,7 @@ impl Rfc9260 {
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
             idle: false,
-            exit: DelayExit::asked_for(parameters),
+            exit: SlowStartExit::new(parameters),
         }
     }
 

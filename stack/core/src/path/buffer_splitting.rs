@@ -14,7 +14,7 @@ use crate::profile::{BufferSplitting, Profile};
 use crate::scoreboard::Scoreboard;
 
 /// Whether more may leave on `path`, whose shares of both buffers are so many bytes.
-pub(crate) fn allows(
+pub(super) fn allows(
     profile: &Profile,
     board: &Scoreboard,
     path: PathId,

@@ -30,24 +30,24 @@ use std::time::Duration;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 pub use crate::ids::{PathId, PathState};
-use crate::profile::Profile;
+use crate::profile::{MultipathParameters, Profile};
+use crate::scoreboard::Scoreboard;
 pub use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;
 pub(crate) use address::DOUBTED_AFTER;
-pub(crate) use buffer_splitting::allows as share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu};
 pub(crate) use paths::{MAX_PATHS, Paths};
-use queue_limit::QueueLimit as FlightLimit;
+use queue_limit::QueueLimit;
 use reachability::Reachability;
 pub(crate) use rtt::{Pace, RttEstimator};
 use t3::T3;
 use timed::Timed;
-use window::Window;
+use window::{FlightLimit, Window};
 
 /// A destination address with its timers, estimates and congestion state.
 #[derive(Debug)]
@@ -67,6 +67,23 @@ pub(crate) struct Path {
     pub(crate) counters: PathCounters,
 }
 
+/// What keeps the queue short of a path that carries data beside others.
+fn flight_limit(parameters: &MultipathParameters, mss: usize) -> Option<Box<dyn FlightLimit>> {
+    let packets = parameters.queue_limit_packets;
+    (packets > 0).then(|| Box::new(QueueLimit::new(packets, mss)) as Box<dyn FlightLimit>)
+}
+
+/// Whether more may leave on `path` beside others, whose shares of both buffers are so many bytes.
+pub(crate) fn share_allows(
+    profile: &Profile,
+    board: &Scoreboard,
+    path: PathId,
+    send_share: usize,
+    receive_share: usize,
+) -> bool {
+    buffer_splitting::allows(profile, board, path, send_share, receive_share)
+}
+
 impl Path {
     pub(crate) fn new(
         id: PathId,
@@ -81,8 +98,7 @@ impl Path {
         let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
         //= RFC 9260 7.2-3
         let control = Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6());
-        let limit = (concurrent && multipath.queue_limit_packets > 0)
-            .then(|| FlightLimit::new(multipath.queue_limit_packets, pmdcs));
+        let limit = if concurrent { flight_limit(multipath, pmdcs) } else { None };
         let paced = concurrent && multipath.pacing > 0.0 || control.get().pacing_rate().is_some();
         Path {
             id,

@@ -43,6 +43,7 @@ use std::time::Duration;
 
 use super::pressure::Pressure;
 use super::rivals::Rivals;
+use super::window::FlightLimit;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
@@ -132,12 +133,6 @@ impl Growth {
 }
 
 impl QueueLimit {
-    /// Packets are of this many bytes from now on.
-    pub(crate) fn set_mss(&mut self, mss: usize) {
-        self.max_headroom = self.max_headroom / self.mss * mss;
-        self.mss = mss;
-    }
-
     /// At most this many packets of `mss` bytes beyond the bandwidth-delay product.
     pub(crate) fn new(packets: u32, mss: usize) -> QueueLimit {
         QueueLimit {
@@ -157,47 +152,6 @@ impl QueueLimit {
             pressure: Pressure::default(),
             rivals: Rivals::default(),
         }
-    }
-
-    /// There was room on the path, and nothing to send.
-    pub(crate) fn on_starved(&mut self) {
-        if let Some(round) = &mut self.round {
-            round.starved = true;
-        }
-    }
-
-    /// A SACK acknowledged something on the path; `next_seq` is the next one to be sent. Returns
-    /// by how many bytes the window may grow because a trial for more begins.
-    pub(crate) fn on_ack(&mut self, now: Time, ack: &PathAck, next_seq: u64) -> usize {
-        self.delivered += ack.bytes as u64;
-        let Some(highest) = ack.highest_newly_acked else { return 0 };
-        let latest = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now);
-        let rtt = latest.map(|latest| now.since(latest.sent));
-        if let Some(rtt) = rtt {
-            self.note_rtt(now, rtt, next_seq);
-            self.note_late(rtt, ack.bytes);
-        }
-        if self.drain.is_some_and(|end| highest >= end) {
-            self.drain = None;
-            self.rivals.on_drained(rtt, self.longest_of_ours());
-        }
-        let finished = self.round.filter(|round| highest >= round.end);
-        if let Some(round) = finished {
-            let was_starting = self.is_starting();
-            let asks = self.note_round(&round, now);
-            let begins = was_starting && !self.is_starting();
-            if begins || (asks && self.drain.is_none()) {
-                self.drain = Some(next_seq);
-            }
-        }
-        if finished.is_some() || self.round.is_none() {
-            let delivered = self.delivered;
-            let end = next_seq;
-            self.round =
-                Some(Round { since: now, delivered, end, starved: false, rtt: None, late: 0 });
-        }
-        let begins = self.trial.is_some_and(|trial| trial.rounds == TRIAL_ROUNDS);
-        if finished.is_some() && begins { self.trial_bytes() } else { 0 }
     }
 
     fn note_rtt(&mut self, now: Time, rtt: Duration, next_seq: u64) {
@@ -292,7 +246,7 @@ impl QueueLimit {
     }
 
     /// The bandwidth-delay product in bytes, 0 before it was measured.
-    pub(crate) fn bdp(&self) -> usize {
+    fn bdp(&self) -> usize {
         (self.rate() * self.shortest_rtt().as_secs_f64()) as usize
     }
 
@@ -305,23 +259,65 @@ impl QueueLimit {
         (self.bdp() / 8).max(2 * self.mss).min(self.max_headroom)
     }
 
-    /// The path was not yet seen full.
-    pub(crate) fn is_starting(&self) -> bool {
-        self.growth.rounds < FULL_ROUNDS
-    }
-
     /// Packets that the path holds without a queue.
     fn packets(&self) -> f64 {
         self.bdp() as f64 / self.mss as f64
     }
+}
 
-    /// Losses or others limit the path, not its capacity.
-    pub(crate) fn is_pressed(&self) -> bool {
+impl FlightLimit for QueueLimit {
+    fn set_mss(&mut self, mss: usize) {
+        self.max_headroom = self.max_headroom / self.mss * mss;
+        self.mss = mss;
+    }
+
+    fn on_starved(&mut self) {
+        if let Some(round) = &mut self.round {
+            round.starved = true;
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &PathAck, next_seq: u64) -> usize {
+        self.delivered += ack.bytes as u64;
+        let Some(highest) = ack.highest_newly_acked else { return 0 };
+        let latest = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now);
+        let rtt = latest.map(|latest| now.since(latest.sent));
+        if let Some(rtt) = rtt {
+            self.note_rtt(now, rtt, next_seq);
+            self.note_late(rtt, ack.bytes);
+        }
+        if self.drain.is_some_and(|end| highest >= end) {
+            self.drain = None;
+            self.rivals.on_drained(rtt, self.longest_of_ours());
+        }
+        let finished = self.round.filter(|round| highest >= round.end);
+        if let Some(round) = finished {
+            let was_starting = self.is_starting();
+            let asks = self.note_round(&round, now);
+            let begins = was_starting && !self.is_starting();
+            if begins || (asks && self.drain.is_none()) {
+                self.drain = Some(next_seq);
+            }
+        }
+        if finished.is_some() || self.round.is_none() {
+            let delivered = self.delivered;
+            let end = next_seq;
+            self.round =
+                Some(Round { since: now, delivered, end, starved: false, rtt: None, late: 0 });
+        }
+        let begins = self.trial.is_some_and(|trial| trial.rounds == TRIAL_ROUNDS);
+        if finished.is_some() && begins { self.trial_bytes() } else { 0 }
+    }
+
+    fn is_starting(&self) -> bool {
+        self.growth.rounds < FULL_ROUNDS
+    }
+
+    fn is_pressed(&self) -> bool {
         self.rivals.are_here() || self.pressure.is_felt(self.packets())
     }
 
-    /// Bytes that a loss leaves of the window at least, where `among` paths are pressed.
-    pub(crate) fn spared(&self, among: usize) -> usize {
+    fn spared(&self, among: usize) -> usize {
         if self.rivals.are_here() {
             return 0;
         }
@@ -329,8 +325,7 @@ impl QueueLimit {
         self.bdp().min(kept as usize)
     }
 
-    /// Loss recovery begins: the path is as full as it gets, or not measurable by loss.
-    pub(crate) fn on_loss(&mut self) {
+    fn on_loss(&mut self) {
         self.growth.rounds = FULL_ROUNDS;
         self.pressure.on_loss(self.packets());
         if self.trial.take().is_some() {
@@ -338,8 +333,7 @@ impl QueueLimit {
         }
     }
 
-    /// Bytes that may be in flight.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let bdp = self.bdp();
         if bdp == 0 || self.rivals.are_here() {
             return usize::MAX;
@@ -351,8 +345,7 @@ impl QueueLimit {
         limit.max(2 * self.mss)
     }
 
-    /// Bytes per second at which packets leave; `None` until the path was seen full.
-    pub(crate) fn measured_rate(&self) -> Option<f64> {
+    fn measured_rate(&self) -> Option<f64> {
         if self.is_starting() || self.bdp() == 0 || self.rivals.are_here() {
             return None;
         }

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use super::FlightLimit;
 use super::marks::Marks;
 use crate::congestion::{CongestionControl, Controller, RateReduction};
 use crate::profile::Profile;
@@ -13,11 +12,34 @@ use crate::time::Time;
 /// After this many recoveries in a row from not much more than the floor of ssthresh that floor is too high.
 const OVERLOADED: u32 = 16;
 
+/// What keeps the queue of a path short while several carry data, by what it measures.
+pub(super) trait FlightLimit: std::fmt::Debug + Send + Sync {
+    /// Packets are of this many bytes from now on.
+    fn set_mss(&mut self, mss: usize);
+    /// There was room on the path, and nothing to send.
+    fn on_starved(&mut self);
+    /// A SACK acknowledged something on the path; `next` is the sequence number to be sent next. Returns by how many bytes
+    /// the window may grow because a trial for more begins.
+    fn on_ack(&mut self, now: Time, ack: &PathAck, next: u64) -> usize;
+    /// The path was not yet seen full.
+    fn is_starting(&self) -> bool;
+    /// Losses or others limit the path, not its capacity.
+    fn is_pressed(&self) -> bool;
+    /// Bytes that a loss leaves of the window at least, where `among` paths are pressed.
+    fn spared(&self, among: usize) -> usize;
+    /// Loss recovery begins: the path is as full as it gets, or not measurable by loss.
+    fn on_loss(&mut self);
+    /// Bytes that may be in flight.
+    fn bytes(&self) -> usize;
+    /// Bytes per second at which packets leave; `None` until the path was seen full.
+    fn measured_rate(&self) -> Option<f64>;
+}
+
 /// The window of one path.
 #[derive(Debug)]
 pub(crate) struct Window {
     control: Controller,
-    limit: Option<FlightLimit>,
+    limit: Option<Box<dyn FlightLimit>>,
     /// During fast recovery.
     reduction: Option<RateReduction>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
@@ -38,7 +60,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(control: Controller, limit: Option<FlightLimit>) -> Window {
+    pub(super) fn new(control: Controller, limit: Option<Box<dyn FlightLimit>>) -> Window {
         Window {
             control,
             limit,
@@ -88,23 +110,23 @@ impl Window {
     /// Bytes that may be in flight beside other paths: cwnd, or less to keep the queue short.
     #[inline]
     pub(crate) fn limited(&self) -> usize {
-        let limit = self.limit.as_ref().map_or(usize::MAX, FlightLimit::bytes);
+        let limit = self.limit.as_ref().map_or(usize::MAX, |limit| limit.bytes());
         self.cwnd().min(limit)
     }
 
-    /// Bytes per second at which packets leave, if a rate was measured ([`queue_limit`](crate::path::queue_limit)).
+    /// Bytes per second at which packets leave, if a rate was measured.
     pub(super) fn measured_rate(&self) -> Option<f64> {
-        self.limit.as_ref().and_then(FlightLimit::measured_rate)
+        self.limit.as_ref().and_then(|limit| limit.measured_rate())
     }
 
     /// Losses or others limit the path, as far as is known; coupled controls are about such paths.
     pub(crate) fn is_pressed(&self) -> bool {
-        self.limit.as_ref().is_none_or(FlightLimit::is_pressed)
+        self.limit.as_ref().is_none_or(|limit| limit.is_pressed())
     }
 
     /// In slow start, on a path that was not seen full.
     pub(super) fn is_starting(&self) -> bool {
-        let starting = self.limit.as_ref().is_none_or(FlightLimit::is_starting);
+        let starting = self.limit.as_ref().is_none_or(|limit| limit.is_starting());
         starting && self.cwnd() < self.ssthresh() && !self.is_recovering()
     }
 
@@ -180,7 +202,7 @@ impl Window {
     }
 
     /// Measures the path by what a SACK acknowledged on it; a window that is used grows while there
-    /// is no queue ([`queue_limit`](crate::path::queue_limit)).
+    /// is no queue.
     pub(crate) fn watch_queue(&mut self, now: Time, ack: &PathAck, next: u64) {
         let Some(limit) = &mut self.limit else { return };
         let more = limit.on_ack(now, ack, next);
@@ -245,7 +267,7 @@ impl Window {
     }
 
     /// After a cut, beside other paths of which `among` are pressed: the window need not fall below what the path
-    /// holds without a queue ([`queue_limit`](crate::path::queue_limit)).
+    /// holds without a queue.
     pub(crate) fn spare(&mut self, among: usize) {
         let Some(limit) = &self.limit else { return };
         let held = limit.spared(among).min(self.cwnd_at_loss);
@@ -317,8 +339,9 @@ impl Window {
 
     /// Fast Recovery begins: the rate is reduced from now on, if `profile` asks for that.
     pub(crate) fn begin_reduction(&mut self, profile: &Profile) {
-        if RateReduction::is_asked_for(profile) && !self.control().is_model_based() {
-            self.reduction = Some(RateReduction::new(self.flight_at_send));
+        let new = RateReduction::new(profile, self.flight_at_send);
+        if let Some(new) = new.filter(|_| !self.control().is_model_based()) {
+            self.reduction = Some(new);
         }
     }
 

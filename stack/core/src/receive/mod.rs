@@ -138,7 +138,7 @@ impl Receiver {
             ack_source: None,
             timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
-            answered: AnsweredPackets::of(&config.profile.multipath)
+            answered: AnsweredPackets::new(&config.profile.multipath)
                 .filter(|_| config.concurrent_transfer),
             nr_sack,
             report: Report::default(),

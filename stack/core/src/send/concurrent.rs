@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::strategy::{PathViews, Strategy};
 use super::strikes::Strikes;
 use super::{Context, Sender};
-use crate::ack;
+use crate::ack::AnsweredPackets;
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
@@ -210,7 +210,7 @@ impl Strategy for Concurrent {
     fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes {
         let multipath = &profile.multipath;
         if multipath.split_fast_retransmit {
-            return Strikes::Split { packets: ack::counted(multipath, packets) };
+            return Strikes::Split { packets: AnsweredPackets::counted(multipath, packets) };
         }
         Strikes::of(profile, in_recovery)
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use syn::visit::{self, Visit};
+
 use super::Source;
 
 /// Folders with one mechanism per file. Their `mod.rs`, and `recovery/registry.rs`, are the registry.
@@ -14,12 +16,13 @@ const FOLDERS: [&str; 4] = [
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several mechanisms of
 /// their folder share.
-const SHARED: [&str; 15] = [
+const SHARED: [&str; 16] = [
     "asked_sack",
     "combined",
     "correction",
     "coupled",
     "cover_ack",
+    "facts",
     "fast_retransmit",
     "hooks",
     "loss_response",
@@ -128,8 +131,17 @@ fn names(word: &str, mechanism: &str) -> bool {
     let is = |part: &String, wanted: &String| {
         part == wanted || part.strip_suffix('s') == Some(wanted.as_str())
     };
-    let all = |run: &[String]| run.iter().zip(&wanted).all(|(part, wanted)| is(part, wanted));
-    !TERMS.contains(&word) && parts.windows(wanted.len()).any(all)
+    let has = |wanted: &[&String]| {
+        let all = |run: &[String]| run.iter().zip(wanted).all(|(part, wanted)| is(part, wanted));
+        parts.windows(wanted.len()).any(all)
+    };
+    let all: Vec<&String> = wanted.iter().collect();
+    // What is left out in the middle shortens a name.
+    let short = match &all[..] {
+        [first, _, .., last] => has(&[*first, *last]),
+        _ => false,
+    };
+    !TERMS.contains(&word) && (short || has(&all))
 }
 
 /// The words of the code of a file, its comments and inline tests left out.
@@ -169,6 +181,58 @@ fn mechanisms_are_named_by_themselves_alone() {
     assert!(found.is_empty(), "what one has to tell another goes through a hook: {found:?}");
 }
 
+/// The aliases of mechanisms in the imports of a file: `use rack::Rack as Overtaken`.
+struct Aliases<'a> {
+    mechanisms: &'a BTreeSet<&'a str>,
+    /// A part of the path names one.
+    inside: bool,
+    found: Vec<String>,
+}
+
+impl Aliases<'_> {
+    fn is_one(&self, name: &syn::Ident) -> bool {
+        self.mechanisms.iter().any(|mechanism| names(&name.to_string(), mechanism))
+    }
+}
+
+impl Visit<'_> for Aliases<'_> {
+    fn visit_use_path(&mut self, path: &syn::UsePath) {
+        let before = self.inside;
+        self.inside |= self.is_one(&path.ident);
+        visit::visit_use_path(self, path);
+        self.inside = before;
+    }
+
+    fn visit_use_rename(&mut self, rename: &syn::UseRename) {
+        if rename.rename != "_" && (self.inside || self.is_one(&rename.ident)) {
+            self.found.push(format!("{} as {}", rename.ident, rename.rename));
+        }
+    }
+}
+
+fn aliases(text: &str, mechanisms: &BTreeSet<&str>) -> Vec<String> {
+    let mut aliases = Aliases { mechanisms, inside: false, found: Vec::new() };
+    aliases.visit_file(&syn::parse_file(text).expect("the core compiles"));
+    aliases.found
+}
+
+/// Not even in the registry: what has another name is named elsewhere, and not seen.
+#[test]
+fn mechanisms_have_no_other_names() {
+    let mut sources = super::sources();
+    sources.retain(|source| source.name.starts_with("core/src/"));
+    let mechanisms = mechanisms(&sources);
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let aliases = aliases(&source.text, &mechanisms);
+        found.extend(aliases.into_iter().map(|alias| (alias, source.name.clone())));
+    }
+    assert!(found.is_empty(), "a role is a trait, or an enum in the registry: {found:?}");
+    let text =
+        "pub(crate) use a::rack::{self, Window as Place}; use b::{c::Prr as Rate, D as E, F as _};";
+    assert_eq!(aliases(text, &mechanisms), ["Window as Place", "Prr as Rate"]);
+}
+
 /// `LossCause::PROBE` would be another name of one.
 #[test]
 fn causes_of_mechanisms_are_given_by_them() {
@@ -198,6 +262,7 @@ fn names_are_found_in_other_words() {
         found("TailLossProbe", "tail_loss_probe") && found("tail_loss_probes", "tail_loss_probe")
     );
     assert!(found("on_rack_timer", "rack") && found("RackState", "rack"));
-    assert!(!found("track", "rack") && !found("tail_probe", "tail_loss_probe"));
+    assert!(found("take_tail_probe", "tail_loss_probe") && found("TailProbe", "tail_loss_probe"));
+    assert!(!found("track", "rack") && !found("loss_probe", "tail_loss_probe"));
     assert!(!found("overdue_at", "overdue") && !found("pacing_rate", "pacing"));
 }
