@@ -8,10 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{AssociationId, Endpoint};
+use slotmap::SlotMap;
+
+use super::AssociationId;
 use crate::association::Association;
 use crate::memory::Budget;
-use crate::time::Time;
 
 /// Every association may offer a window of this many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
@@ -94,7 +95,7 @@ impl Account {
 
     /// Whether it is time to look at what was touched.
     #[inline]
-    fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.unseen >= self.tolerance
     }
 
@@ -163,60 +164,32 @@ impl Account {
         let share = (self.limit / 2 / count.max(1)).max(LEAST_SHARE);
         Budget { share, scarce: self.is_scarce() }
     }
-}
 
-impl Endpoint {
     /// Bytes of memory that all associations hold.
-    pub(super) fn memory(&self) -> usize {
-        let touched = self.account.touched.iter().filter_map(|id| self.associations.get(*id));
-        touched.fold(self.account.used, |used, a| used + a.memory() - a.listing.held())
+    pub(super) fn total(&self, associations: &SlotMap<AssociationId, Association>) -> usize {
+        let touched = self.touched.iter().filter_map(|id| associations.get(*id));
+        touched.fold(self.used, |used, a| used + a.memory() - a.listing.held())
     }
 
     /// Looks at what was touched.
-    fn audit(&mut self) {
-        let foreseen = 2 * self.account.used + self.account.unseen;
-        let mut touched = std::mem::take(&mut self.account.touched);
+    pub(super) fn audit(&mut self, associations: &mut SlotMap<AssociationId, Association>) {
+        let foreseen = 2 * self.used + self.unseen;
+        let mut touched = std::mem::take(&mut self.touched);
         for id in touched.drain(..) {
-            if let Some(a) = self.associations.get_mut(id) {
+            if let Some(a) = associations.get_mut(id) {
                 a.listing.set_touched(false);
-                self.account.measure(id, a);
+                self.measure(id, a);
             }
         }
-        debug_assert!(self.account.used <= foreseen, "{} and not {foreseen}", self.account.used);
-        self.account.touched = touched;
-        self.account.unseen = 0;
+        debug_assert!(self.used <= foreseen, "{} and not {foreseen}", self.used);
+        self.touched = touched;
+        self.unseen = 0;
     }
 
-    /// Whether there is room for another association.
-    pub(super) fn has_room(&self) -> bool {
-        self.associations.len() < self.max_associations && !self.account.is_scarce()
-    }
-
-    /// What an association may hold now.
-    pub(super) fn budget(&self) -> Budget {
-        self.account.budget(self.index.len())
-    }
-
-    /// While more memory is used than there is, ends the association that holds the most. Tells whether one
-    /// was ended.
-    #[inline(always)]
-    pub(super) fn relieve(&mut self, now: Time) -> bool {
-        self.account.is_due() && self.look_and_relieve(now)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn look_and_relieve(&mut self, now: Time) -> bool {
-        self.audit();
-        let before = self.stats.aborted_for_memory;
-        while self.account.used > self.account.limit {
-            let Some(&(_, id)) = self.account.by_size.last() else { break };
-            let Some(worst) = self.associations.get_mut(id) else { break };
-            worst.abort_for_memory();
-            self.stats.aborted_for_memory += 1;
-            self.settle(now, id);
-        }
-        self.stats.aborted_for_memory > before
+    /// Who holds the most, while more is used than there is.
+    pub(super) fn worst(&self) -> Option<AssociationId> {
+        let (_, id) = self.by_size.last().filter(|_| self.used > self.limit)?;
+        Some(*id)
     }
 }
 

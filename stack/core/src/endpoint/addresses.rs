@@ -20,10 +20,10 @@ impl Endpoint {
         if !self.ports.move_host(addresses) {
             return;
         }
-        for id in self.associations() {
-            if let Some(a) = self.associations.get_mut(id).filter(|a| !a.is_closed()) {
+        for id in self.roll.ids() {
+            if let Some(a) = self.roll.get_mut(id).filter(|a| !a.is_closed()) {
                 a.on_host_change(now, self.ports.host());
-                self.settle(now, id);
+                self.roll.settle(now, &self.ports, id);
             }
         }
     }

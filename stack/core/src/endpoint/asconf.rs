@@ -62,10 +62,8 @@ impl Endpoint {
         change: AddressChange,
         address: IpAddr,
     ) -> Result<(), AddressError> {
-        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
-        let a = a.ok_or(AddressError::NoAssociation)?;
-        let result = a.change_address(now, change, address);
-        self.settle(now, id);
-        result
+        self.roll.with(now, &self.ports, (id, AddressError::NoAssociation), |a| {
+            a.change_address(now, change, address)
+        })
     }
 }

@@ -11,8 +11,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use super::Endpoint;
-use crate::profile::LimitParameters;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -56,24 +54,21 @@ impl Rates {
     }
 }
 
-/// What all sources claim.
+/// What sources ask for, of which no list is kept.
 #[derive(Debug)]
-pub(super) struct Claims {
+pub(super) struct Requests {
     /// A secret: nobody knows who shares his place.
     key: [u64; 2],
     inits: Rates,
     restarts: Rates,
-    /// Associations of those that have any.
-    associations: BTreeMap<IpAddr, u32>,
 }
 
-impl Claims {
-    pub(super) fn new(rng: &mut Rng) -> Claims {
-        Claims {
+impl Requests {
+    pub(super) fn new(rng: &mut Rng) -> Requests {
+        Requests {
             key: [rng.next_u64(), rng.next_u64()],
             inits: Rates::default(),
             restarts: Rates::default(),
-            associations: BTreeMap::new(),
         }
     }
 
@@ -83,51 +78,41 @@ impl Claims {
         hasher.finish() as usize
     }
 
+    /// Whether an INIT from this address is answered, of which there may be `rate` in a second.
+    pub(super) fn admit_init(&mut self, now: Time, address: IpAddr, rate: u32) -> bool {
+        self.inits.admit(now, self.place(address), rate)
+    }
+
+    /// Whether a peer at this address may restart an association, `rate` times in a second.
+    pub(super) fn admit_restart(&mut self, now: Time, address: IpAddr, rate: u32) -> bool {
+        self.restarts.admit(now, self.place(address), rate)
+    }
+}
+
+/// The associations of all sources that have any.
+#[derive(Debug, Default)]
+pub(super) struct Claims(BTreeMap<IpAddr, u32>);
+
+impl Claims {
     /// A peer at this address has one more association.
     pub(super) fn add(&mut self, address: IpAddr) {
-        *self.associations.entry(source(address)).or_default() += 1;
+        *self.0.entry(source(address)).or_default() += 1;
     }
 
     /// And one less.
     pub(super) fn remove(&mut self, address: IpAddr) {
         let source = source(address);
-        if let Some(count) = self.associations.get_mut(&source) {
+        if let Some(count) = self.0.get_mut(&source) {
             *count -= 1;
             if *count == 0 {
-                self.associations.remove(&source);
+                self.0.remove(&source);
             }
         }
     }
-}
 
-impl Endpoint {
-    /// The part of a limit that is this part's: what a source does is spread over all.
-    fn share_of(&self, limit: u32) -> u32 {
-        limit.div_ceil(self.part.map_or(1, |part| part.count()))
-    }
-
-    /// Whether an INIT from this address to this port is answered.
-    pub(super) fn admits_init(&mut self, now: Time, address: IpAddr, port: u16) -> bool {
-        let Some(port) = self.ports.get(port) else { return true };
-        let rate = self.share_of(port.association.profile.limits.inits_per_source);
-        let admitted = self.claims.inits.admit(now, self.claims.place(address), rate);
-        self.stats.inits_limited += u64::from(!admitted);
-        admitted
-    }
-
-    /// Whether a peer at this address may restart an association.
-    pub(super) fn admits_restart(&mut self, now: Time, address: IpAddr, rate: u32) -> bool {
-        let rate = self.share_of(rate);
-        let admitted = self.claims.restarts.admit(now, self.claims.place(address), rate);
-        self.stats.restarts_limited += u64::from(!admitted);
-        admitted
-    }
-
-    /// Whether a peer at this address, which a cookie has confirmed, may open one more association.
-    pub(super) fn admits_association(&self, address: IpAddr, limits: &LimitParameters) -> bool {
-        let most = self.share_of(limits.associations_per_source);
-        let count = self.claims.associations.get(&source(address)).copied().unwrap_or(0);
-        most == 0 || count < most
+    /// How many the source has that this address belongs to.
+    pub(super) fn of(&self, address: IpAddr) -> u32 {
+        self.0.get(&source(address)).copied().unwrap_or(0)
     }
 }
 
@@ -153,22 +138,21 @@ mod tests {
 
     #[test]
     fn a_source_is_a_host_or_a_network_of_ipv6() {
-        let claims = Claims::new(&mut Rng::from_seed([1; 32]));
-        let place = |text: &str| claims.place(text.parse().unwrap());
+        let requests = Requests::new(&mut Rng::from_seed([1; 32]));
+        let place = |text: &str| requests.place(text.parse().unwrap());
         assert_eq!(place("2001:db8::1"), place("2001:db8::ffff:1"));
         assert_ne!(place("2001:db8::1"), place("2001:db8:0:1::1"));
         assert_ne!(place("10.0.0.1"), place("10.0.0.2"));
-        let other = Claims::new(&mut Rng::from_seed([2; 32]));
+        let other = Requests::new(&mut Rng::from_seed([2; 32]));
         assert_ne!(place("10.0.0.1"), other.place("10.0.0.1".parse().unwrap()));
     }
 
     #[test]
     fn forged_sources_take_no_memory() {
-        let mut claims = Claims::new(&mut Rng::from_seed([1; 32]));
+        let mut requests = Requests::new(&mut Rng::from_seed([1; 32]));
         for n in 0..100_000u32 {
-            let place = claims.place(IpAddr::from(n.to_be_bytes()));
-            claims.inits.admit(Time::from_millis(9), place, 1000);
+            requests.admit_init(Time::from_millis(9), IpAddr::from(n.to_be_bytes()), 1000);
         }
-        assert_eq!((claims.inits.spent.len(), claims.associations.len()), (PLACES, 0));
+        assert_eq!(requests.inits.spent.len(), PLACES);
     }
 }

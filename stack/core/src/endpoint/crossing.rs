@@ -19,14 +19,15 @@
 
 use tresse_wire::{CommonHeader, VerificationTag};
 
-use super::{AssociationId, Endpoint};
+use super::AssociationId;
+use super::roll::Roll;
 use crate::association::Association;
 use crate::event::CloseReason;
 use crate::state::State;
 
-impl Endpoint {
+impl Roll {
     fn with_peer_tag(&self, header: CommonHeader, tag: VerificationTag) -> Option<AssociationId> {
-        self.index.of_peer_tag((header.destination_port, header.source_port), tag)
+        self.index().of_peer_tag((header.destination_port, header.source_port), tag)
     }
 
     /// The association that a call of ours was answered for with this tag of the peer; also one that the peer
@@ -40,14 +41,14 @@ impl Endpoint {
         self.with_peer_tag(header, tag).filter(|id| {
             let ours = header.verification_tag;
             let fits = |a: &Association| !a.origin().was_accepted() || a.identity.local_tag == ours;
-            self.associations.get(*id).is_some_and(fits)
+            self.get(*id).is_some_and(fits)
         })
     }
 
     /// The same of another part of this endpoint.
     pub(super) fn called_elsewhere(&self, header: CommonHeader, tag: VerificationTag) -> bool {
         let ports = (header.destination_port, header.source_port);
-        self.index.peer_tag_elsewhere(ports, tag) == Some(true)
+        self.index().peer_tag_elsewhere(ports, tag) == Some(true)
     }
 
     /// An INIT ACK with the Initiate Tag `tag` answers the call `id`: whether that peer has called us
@@ -61,9 +62,8 @@ impl Endpoint {
     ) -> bool {
         let ports = (header.destination_port, header.source_port);
         let other = self.with_peer_tag(header, tag).is_some_and(|other| other != id)
-            || self.index.peer_tag_elsewhere(ports, tag).is_some();
-        let call =
-            self.associations.get_mut(id).filter(|a| other && a.state() == State::CookieWait);
+            || self.index().peer_tag_elsewhere(ports, tag).is_some();
+        let call = self.get_mut(id).filter(|a| other && a.state() == State::CookieWait);
         let Some(call) = call else { return false };
         call.close(CloseReason::Crossed);
         true

@@ -7,8 +7,10 @@ use tresse_wire::{
     VerificationTag,
 };
 
+use super::desk::Desk;
+use super::handshake::Greeter;
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{PeerKey, lookup_addresses, needs_checksum};
+use crate::association::needs_checksum;
 use crate::state::State;
 use crate::time::Time;
 
@@ -108,6 +110,12 @@ fn is_unicast(address: IpAddr) -> bool {
 }
 
 impl Endpoint {
+    /// Who answers strangers, and what it works with.
+    fn desk(&mut self, now: Time) -> (&mut Greeter, Desk<'_>) {
+        let Endpoint { ports, roll, numbers, greeter, replies, stats, .. } = self;
+        (greeter, Desk { now, ports, roll, numbers, replies, stats })
+    }
+
     pub(super) fn route(&mut self, now: Time, datagram: &Datagram) {
         let unicast = is_unicast(datagram.source) && is_unicast(datagram.destination);
         let packet = match self.verify(datagram) {
@@ -141,7 +149,8 @@ impl Endpoint {
             //= RFC 9260 8.5.1-2 8.5.1-3 12.3-2
             // §8.5.1 A: the tag MUST be 0 and the INIT alone; otherwise discarded silently.
             if survey.chunks == 1 && !survey.auth && header.verification_tag.0 == 0 {
-                self.on_init(now, datagram, header, init.fields(), init.parameters);
+                let (greeter, mut cx) = self.desk(now);
+                greeter.on_init(&mut cx, datagram, header, init.fields(), init.parameters);
             } else {
                 self.stats.invalid_packets += 1;
             }
@@ -152,12 +161,13 @@ impl Endpoint {
             self.stats.invalid_packets += 1;
             return;
         }
-        let id = self.find(datagram, header).or_else(|| self.named(header, &packet));
+        let id = self.roll.find(datagram, header).or_else(|| self.roll.named(header, &packet));
         //= RFC 9260 8.4-5
         // §8.4: rule 2 comes before rule 4.
         if let Some(cookie) = survey.cookie.filter(|_| !survey.has_abort) {
             let echo = (&packet, cookie);
-            let taken = self.on_cookie_echo(now, datagram, header, echo, id);
+            let (greeter, mut cx) = self.desk(now);
+            let taken = greeter.on_cookie_echo(&mut cx, datagram, header, echo, id);
             let Some((id, authentic)) = taken else { return };
             // Chunks bundled behind the COOKIE ECHO are processed as usual (§5.1.5 rule 7).
             self.deliver(now, id, datagram, &packet, authentic);
@@ -166,15 +176,15 @@ impl Endpoint {
         match id {
             Some(id) if self.tag_is_right(id, header, &survey) => {
                 let in_setup = self
-                    .associations
+                    .roll
                     .get(id)
                     .is_some_and(|a| matches!(a.state(), State::CookieWait | State::CookieEchoed));
                 if survey.shutdown_ack && in_setup {
                     //= RFC 9260 8.5.1-13 9.2-23
                     // §8.5.1 E: treated as out of the blue.
                     self.out_of_the_blue(datagram, header, &survey);
-                } else if survey.init_ack.is_some_and(|tag| self.ends_call(id, header, tag)) {
-                    self.settle(now, id);
+                } else if survey.init_ack.is_some_and(|tag| self.roll.ends_call(id, header, tag)) {
+                    self.roll.settle(now, &self.ports, id);
                 } else {
                     self.deliver(now, id, datagram, &packet, false);
                 }
@@ -182,7 +192,7 @@ impl Endpoint {
             Some(id) => {
                 if survey.shutdown_ack && self.is_in_setup(id) {
                     self.out_of_the_blue(datagram, header, &survey);
-                } else if let Some(a) = self.associations.get_mut(id) {
+                } else if let Some(a) = self.roll.get_mut(id) {
                     // §8.5: silently discarded.
                     a.journal.stats.wrong_tag += 1;
                 }
@@ -191,7 +201,7 @@ impl Endpoint {
             // The association is known, but the address is none of the peer's. An ABORT that reflects the
             // tag would end it, although nothing is wrong with it: a host has sent from an address
             // that it did not list.
-            None if self.tagged(header).is_some() => self.stats.out_of_the_blue += 1,
+            None if self.roll.tagged(header).is_some() => self.stats.out_of_the_blue += 1,
             None => self.out_of_the_blue(datagram, header, &survey),
         }
     }
@@ -202,8 +212,7 @@ impl Endpoint {
         let bytes = &datagram.packet;
         let packet = Packet::parse_unverified(bytes)?;
         let header = packet.header();
-        let offered = || match self.find(datagram, header).and_then(|id| self.associations.get(id))
-        {
+        let offered = || match self.roll.find(datagram, header).and_then(|id| self.roll.get(id)) {
             // Whether the peer sends such packets is up to it.
             Some(association) => association.config.extensions.zero_checksum,
             // RFC 9653 §5.3: "MAY also process OOTB packets having an incorrect zero checksum". Who lost our SHUTDOWN COMPLETE
@@ -238,54 +247,14 @@ impl Endpoint {
     }
 
     fn is_in_setup(&self, id: AssociationId) -> bool {
-        let state = self.associations.get(id).map(|a| a.state());
+        let state = self.roll.get(id).map(|a| a.state());
         matches!(state, Some(State::CookieWait | State::CookieEchoed))
-    }
-
-    /// The association that a tag of ours names, if the ports agree with it.
-    pub(super) fn tagged(&self, header: CommonHeader) -> Option<AssociationId> {
-        let ports = (header.destination_port, header.source_port);
-        self.index.of_tag(header.verification_tag.0).filter(|id| {
-            let identity = self.associations.get(*id).map(|a| a.identity);
-            identity.is_some_and(|identity| (identity.local_port, identity.remote_port) == ports)
-        })
-    }
-
-    /// The association of a packet: by our tag if address and ports agree, else by those alone, for
-    /// what bears another tag or none. An INIT ACK may come from any address (§5.1.3); so may anything
-    /// from a peer of whose addresses some were left out.
-    fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
-        let (ours, theirs) = (header.destination_port, header.source_port);
-        let tagged = self.tagged(header).filter(|id| {
-            self.associations.get(*id).is_some_and(|a| {
-                a.state() == State::CookieWait
-                    || a.addresses().are_omitted()
-                    || a.paths.find(datagram.source).is_some()
-            })
-        });
-        tagged.or_else(|| {
-            self.index.of_peer(&PeerKey {
-                local_port: ours,
-                address: datagram.source,
-                remote_port: theirs,
-                encapsulation: datagram.encapsulation,
-            })
-        })
-    }
-
-    //= RFC 5061 5.2-1 5.3.2-2
-    /// The association of a packet from another address that the peer has now: by our tag, and the Address Parameter of its
-    /// ASCONF chunk, of one of several (RFC 5061 §5.2 D2, D2-ext).
-    fn named(&self, header: CommonHeader, packet: &Packet<'_>) -> Option<AssociationId> {
-        let id = self.tagged(header)?;
-        let a = self.associations.get(id)?;
-        lookup_addresses(packet).any(|lookup| a.is_named_by(lookup)).then_some(id)
     }
 
     //= RFC 9260 8.5-2 8.5-3 8.5.1-6 8.5.1-7 8.5.1-10 9.1-5
     /// §8.5 and the exceptions of §8.5.1 B and C.
     fn tag_is_right(&self, id: AssociationId, header: CommonHeader, survey: &Survey<'_>) -> bool {
-        let Some(a) = self.associations.get(id) else { return false };
+        let Some(a) = self.roll.get(id) else { return false };
         let tag = header.verification_tag;
         let reflected = survey.abort.or(survey.shutdown_complete);
         match reflected {
@@ -309,12 +278,9 @@ impl Endpoint {
         packet: &Packet<'_>,
         authentic: bool,
     ) {
-        let budget = self.budget();
-        if let Some(a) = self.associations.get_mut(id) {
-            a.obey(now, budget);
+        self.roll.deliver(now, &self.ports, id, |a| {
             a.handle_packet(now, datagram, packet, authentic);
-        }
-        self.settle_to_be_polled(now, id);
+        });
     }
 
     /// §8.4, rules 2 to 8; INIT and COOKIE ECHO were handled before.

@@ -47,7 +47,7 @@ impl Endpoint {
     /// association, or lacks its verification tag, is counted and ignored.
     pub fn handle_icmp(&mut self, now: Time, icmp: &Icmp) {
         let Some(quoted) = &icmp.quoted else {
-            let all: Vec<AssociationId> = self.index.at_address(icmp.destination).collect();
+            let all: Vec<AssociationId> = self.roll.index().at_address(icmp.destination).collect();
             for id in all {
                 self.apply_icmp(now, id, icmp, false);
             }
@@ -59,9 +59,9 @@ impl Endpoint {
         // message." ICMP6: the tag "MUST" match.
         let found = Quoted::parse(quoted).and_then(|quoted| {
             let (ours, theirs) = quoted.ports;
-            let mut known = self.index.at_ports(ours, icmp.destination, theirs);
+            let mut known = self.roll.index().at_ports(ours, icmp.destination, theirs);
             let proven = |id: &AssociationId| {
-                self.associations.get(*id).is_some_and(|association| quoted.proves(association))
+                self.roll.get(*id).is_some_and(|association| quoted.proves(association))
             };
             known.find(proven).map(|id| (id, quoted.tag == 0))
         });
@@ -73,9 +73,9 @@ impl Endpoint {
 
     fn apply_icmp(&mut self, now: Time, id: AssociationId, icmp: &Icmp, is_init: bool) {
         self.stats.icmp_accepted += 1;
-        if let Some(a) = self.associations.get_mut(id) {
+        if let Some(a) = self.roll.get_mut(id) {
             a.on_icmp(now, icmp.destination, icmp.kind, is_init);
         }
-        self.settle(now, id);
+        self.roll.settle(now, &self.ports, id);
     }
 }

@@ -9,10 +9,13 @@ mod claims;
 mod cookie;
 mod crossing;
 mod demux;
+mod desk;
+mod echo;
 mod handshake;
 mod icmp;
 mod index;
 mod init_ack;
+mod lookup;
 mod past;
 mod peer_tags;
 mod ports;
@@ -20,16 +23,13 @@ mod random;
 mod reconfiguration;
 mod reply;
 mod rival;
+mod roll;
 mod shard;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tidings;
-mod upkeep;
 
 use std::net::IpAddr;
-
-use bytes::Bytes;
-use slotmap::SlotMap;
 
 use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
@@ -42,21 +42,18 @@ use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
-use account::{Account, growth};
-use agenda::Agenda;
 pub use authentication::AuthenticationInfo;
-use claims::Claims;
-use cookie::CookieKeys;
+use bytes::Bytes;
+use handshake::Greeter;
 use index::Index;
-use past::PastAssociations;
+use peer_tags::PeerTags;
 use ports::Ports;
+use random::Numbers;
 use reply::Replies;
+use roll::Roll;
 use shard::Part;
 pub use shard::PartKey;
-use tidings::Tidings;
 use tresse_wire::StreamId;
-#[cfg(test)]
-use tresse_wire::Tsn;
 
 slotmap::new_key_type! {
     /// Handle of an association; never reused for another one.
@@ -79,29 +76,25 @@ slotmap::new_key_type! {
 #[derive(Debug)]
 pub struct Endpoint {
     ports: Ports,
-    max_associations: usize,
-    rng: Rng,
-    keys: CookieKeys,
-    associations: SlotMap<AssociationId, Association>,
-    /// If it is only a part of an endpoint.
-    part: Option<Part>,
-    /// Which association a packet is for. Closed ones are not in it.
-    index: Index,
-    agenda: Agenda,
+    roll: Roll,
+    greeter: Greeter,
+    numbers: Numbers,
     replies: Replies,
-    account: Account,
-    claims: Claims,
-    past: PastAssociations,
-    tidings: Tidings,
     stats: EndpointStats,
-    /// What every association begins with, for tests of wrap-around.
-    #[cfg(test)]
-    first_tsn: Option<Tsn>,
 }
 
 impl Endpoint {
     /// An endpoint whose tags, nonces and keys follow from `seed`.
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Endpoint {
+        Endpoint::with_part(config, seed, None)
+    }
+
+    /// The same, perhaps a part of one.
+    fn with_part(
+        config: EndpointConfig,
+        seed: [u8; 32],
+        part: Option<(Part, PeerTags)>,
+    ) -> Endpoint {
         let mut rng = Rng::from_seed(seed);
         let EndpointConfig {
             local_port,
@@ -125,23 +118,17 @@ impl Endpoint {
             };
             ports.open(local_port, port);
         }
+        let (part, index) = match part {
+            Some((part, tags)) => (Some(part), Index::of_part(tags)),
+            None => (None, Index::default()),
+        };
         Endpoint {
             ports,
-            max_associations,
-            keys: CookieKeys::new(&mut rng),
-            claims: Claims::new(&mut rng),
-            rng,
-            associations: SlotMap::with_key(),
-            part: None,
-            index: Index::default(),
-            agenda: Agenda::default(),
+            roll: Roll::new(max_associations, memory, index),
+            greeter: Greeter::new(&mut rng),
+            numbers: Numbers::new(rng, part),
             replies: Replies::default(),
-            account: Account::new(memory),
-            past: PastAssociations::default(),
-            tidings: Tidings::default(),
             stats: EndpointStats::default(),
-            #[cfg(test)]
-            first_tsn: None,
         }
     }
 
@@ -186,27 +173,27 @@ impl Endpoint {
             Sources::of(self.ports.host(), &port.local_addresses, remotes, config.families);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
-        if remotes.iter().any(|address| self.is_taken(&key(*address))) {
+        if remotes.iter().any(|address| self.roll.is_taken(&key(*address))) {
             return Err(ConnectError::Exists);
         }
-        if self.associations.len() >= self.max_associations {
+        if self.roll.is_full() {
             return Err(ConnectError::TooManyAssociations);
         }
-        if self.account.is_scarce() {
+        if self.roll.is_scarce() {
             return Err(ConnectError::OutOfMemory);
         }
-        remotes.iter().for_each(|address| self.index.release(&key(*address)));
+        remotes.iter().for_each(|address| self.roll.release(&key(*address)));
         let blueprint = Blueprint {
             local_port,
             remote_port,
-            local_tag: self.fresh_tag(),
-            initial_tsn: self.fresh_tsn(),
+            local_tag: self.numbers.fresh_tag(self.roll.index()),
+            initial_tsn: self.numbers.fresh_tsn(),
             sources,
             config,
-            rng: self.fork_rng(),
+            rng: self.numbers.fork_rng(),
         };
-        let id = self.insert(Association::connect(now, blueprint, remotes));
-        self.settle(now, id);
+        let id = self.roll.insert(Association::connect(now, blueprint, remotes));
+        self.roll.settle(now, &self.ports, id);
         Ok(id)
     }
 
@@ -214,22 +201,14 @@ impl Endpoint {
     // By value: payloads go on sharing the packet's bytes, so the caller gives them up.
     #[allow(clippy::needless_pass_by_value)]
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
-        self.account.expect(growth(datagram.packet.len()));
+        self.roll.expect(datagram.packet.len());
         self.route(now, &datagram);
-        self.relieve(now);
+        self.roll.relieve(now, &self.ports);
     }
 
     /// Runs every timer that is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
-        while let Some(id) = self.agenda.take_due(now) {
-            if let Some(a) = self.associations.get_mut(id) {
-                a.listing.register(None);
-                a.obey(now, self.account.budget(self.index.len()));
-                a.handle_timeout(now);
-            }
-            self.settle(now, id);
-        }
-        self.relieve(now);
+        self.roll.handle_timeout(now, &self.ports);
     }
 
     /// Writes the next packet to send into `buffer` (cleared first) and says where it goes.
@@ -237,44 +216,23 @@ impl Endpoint {
         if let Some(transmit) = self.replies.pop(buffer) {
             return Some(transmit);
         }
-        loop {
-            if let Some(packet) = self.poll_associations(now, buffer) {
-                self.relieve(now);
-                return Some(packet);
-            }
-            // What is ended for want of memory has a last packet to send.
-            if !self.relieve(now) {
-                break;
-            }
-        }
-        self.reap(); // What a closed association still had to send has left.
-        None
+        self.roll.poll_transmit(now, &self.ports, buffer)
     }
 
     /// When `handle_timeout` must be called next, once `poll_transmit` has no packet any more: what arrived may have
     /// started timers that count from then on.
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.agenda.next_deadline()
+        self.roll.next_deadline()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
-        self.reap();
-        let (id, event) = self.tidings.next_event()?;
-        if let Some(a) = self.associations.get_mut(id) {
-            a.journal.told(&event);
-            self.account.touch(id, a);
-            if matches!(event, Event::Closed(_)) {
-                a.listing.leave();
-                self.agenda.may_leave(id);
-            }
-        }
-        Some((id, event))
+        self.roll.poll_event()
     }
 
     /// The next trace event of associations configured with `trace`.
     pub fn poll_trace(&mut self) -> Option<(AssociationId, Time, TraceEvent)> {
-        self.tidings.next_trace()
+        self.roll.poll_trace()
     }
 
     /// Queues a message (SEND, RFC 9260 §11.1.5).
@@ -289,39 +247,13 @@ impl Endpoint {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
-        if self.account.is_short() || a.is_bounded() {
-            a.obey(now, self.account.budget(self.index.len()));
-        }
-        self.account.expect(growth(0) + payload.len());
-        a.send(now, stream, payload, options)?;
-        self.account.touch(id, a);
-        self.relieve(now);
-        // No event or deadline comes of it that draining `poll_transmit` will not see to.
-        self.enqueue(id);
-        Ok(())
+        self.roll.send(now, &self.ports, (id, stream), payload, options)
     }
 
     /// The next message that arrived (RECEIVE, RFC 9260 §11.1.7). Taking it opens the receive
     /// window, and the last one before a reset of streams brings its event.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
-        let a = self.associations.get_mut(id)?;
-        if self.account.is_short() {
-            a.obey(now, self.account.budget(self.index.len()));
-        }
-        let message = a.recv();
-        message.as_ref()?;
-        self.account.touch(id, a);
-        let tells = !a.journal.events.is_empty();
-        if a.listing.is_leaving() && a.readable() == 0 {
-            self.agenda.may_leave(id);
-        } else if a.sack_is_due() && !a.is_closed() {
-            self.enqueue(id);
-        }
-        if tells {
-            self.settle(now, id);
-        }
-        message
+        self.roll.recv(now, &self.ports, id)
     }
 
     /// Starts a graceful shutdown (RFC 9260 §9.2): what was accepted is still delivered.
@@ -329,7 +261,7 @@ impl Endpoint {
     /// # Errors
     /// [`AssociationError::NoAssociation`].
     pub fn shutdown(&mut self, now: Time, id: AssociationId) -> Result<(), AssociationError> {
-        self.with(now, id, |a| {
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
             a.shutdown(now);
             Ok(())
         })
@@ -345,7 +277,7 @@ impl Endpoint {
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), AssociationError> {
-        self.with(now, id, |a| {
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
             a.abort(reason);
             Ok(())
         })
@@ -361,7 +293,8 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        self.with(now, id, |a| a.set_primary(path))
+        self.roll
+            .with(now, &self.ports, (id, AssociationError::NoAssociation), |a| a.set_primary(path))
     }
 
     /// Tells the stream scheduler ([`StreamScheduler`](crate::profile::StreamScheduler)) of the value of an outbound stream: its
@@ -377,12 +310,14 @@ impl Endpoint {
         stream: StreamId,
         value: u16,
     ) -> Result<(), AssociationError> {
-        self.with(now, id, |a| a.set_stream_value(stream, value))
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
+            a.set_stream_value(stream, value)
+        })
     }
 
     /// What was set for an outbound stream, 0 if nothing; `None` if there is no such association or stream.
     pub fn stream_value(&self, id: AssociationId, stream: StreamId) -> Option<u16> {
-        self.associations.get(id)?.stream_value(stream)
+        self.roll.get(id)?.stream_value(stream)
     }
 
     /// How many messages of an outbound stream were given up by a policy, or of all streams or by any policy
@@ -397,7 +332,7 @@ impl Endpoint {
         stream: Option<StreamId>,
         policy: Option<AbandonPolicy>,
     ) -> Result<AbandonedMessages, AssociationError> {
-        let a = self.associations.get(id).ok_or(AssociationError::NoAssociation)?;
+        let a = self.roll.get(id).ok_or(AssociationError::NoAssociation)?;
         a.abandoned(stream, policy)
     }
 
@@ -411,52 +346,42 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        self.with(now, id, |a| a.request_heartbeat(now, path))
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
+            a.request_heartbeat(now, path)
+        })
     }
 
     /// Drops a closed association with its unread messages. Without this call it goes by itself at
     /// the first `poll_event` or last `poll_transmit` after its `Closed` event, once its messages
     /// have been read: while that event is handled, its counters and messages are still there.
     pub fn forget(&mut self, id: AssociationId) {
-        if self.associations.get(id).is_some_and(Association::is_closed) {
-            self.remove(id);
-        }
+        self.roll.forget(id);
     }
 
     /// Free bytes in the send buffer.
     pub fn send_space(&self, id: AssociationId) -> usize {
-        self.associations.get(id).map_or(0, Association::send_space)
+        self.roll.get(id).map_or(0, Association::send_space)
     }
 
     /// Counters of an association, while it exists (also after it closed, until forgotten).
     pub fn stats(&self, id: AssociationId) -> Option<AssociationStats> {
-        self.associations.get(id).map(Association::stats)
+        self.roll.get(id).map(Association::stats)
     }
 
     /// State of every path of an association, in the order of path numbers.
     pub fn path_stats(&self, id: AssociationId) -> Vec<PathStats> {
-        self.associations.get(id).map(Association::path_stats).unwrap_or_default()
+        self.roll.get(id).map(Association::path_stats).unwrap_or_default()
     }
 
     /// Counters of what belongs to no association.
     pub fn endpoint_stats(&self) -> EndpointStats {
-        EndpointStats { memory: self.memory(), ..self.stats.clone() }
+        let mut stats = self.stats.clone();
+        self.roll.tell(&mut stats);
+        stats
     }
 
     /// All associations, in no particular order that a caller may rely on.
     pub fn associations(&self) -> Vec<AssociationId> {
-        self.associations.keys().collect()
-    }
-
-    fn with(
-        &mut self,
-        now: Time,
-        id: AssociationId,
-        operation: impl FnOnce(&mut Association) -> Result<(), AssociationError>,
-    ) -> Result<(), AssociationError> {
-        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
-        let result = operation(a.ok_or(AssociationError::NoAssociation)?);
-        self.settle(now, id);
-        result
+        self.roll.ids()
     }
 }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AssociationId, Endpoint};
-use crate::association::Identity;
-use crate::config::{AssociationConfig, PortConfig};
+use crate::config::{AssociationConfig, Families, PortConfig};
 use crate::error::{AssociationError, ConnectError};
-use crate::path::source::Host;
+use crate::path::source::{Host, Sources};
 use crate::path::{PathId, PathSettings};
 use crate::profile::LimitParameters;
 use crate::stats::{AssociationInfo, AssociationStats};
@@ -65,6 +64,19 @@ impl Ports {
         &self.host
     }
 
+    /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
+    pub(super) fn sources(
+        &self,
+        bound: &[IpAddr],
+        remotes: &[IpAddr],
+        local: IpAddr,
+        families: Families,
+    ) -> Sources {
+        let mut sources = Sources::of(&self.host, bound, remotes, families);
+        sources.learn(local);
+        sources
+    }
+
     /// The host has these addresses now. `false` if nothing has changed by that.
     pub(super) fn move_host(&mut self, addresses: &[IpAddr]) -> bool {
         let host = self.host.changed(addresses);
@@ -80,11 +92,7 @@ impl Endpoint {
     /// The figures of all associations together, also of those that have gone: these counters only
     /// grow.
     pub fn totals(&self) -> AssociationStats {
-        let mut totals = self.past.stats().clone();
-        for association in self.associations.values() {
-            totals.add(&association.stats());
-        }
-        totals
+        self.roll.totals()
     }
 
     //= RFC 9260 1.3-3
@@ -110,12 +118,12 @@ impl Endpoint {
 
     /// Ports, streams, tags and state of an association, until it is forgotten.
     pub fn info(&self, id: AssociationId) -> Option<AssociationInfo> {
-        self.associations.get(id).map(|a| a.info())
+        self.roll.get(id).map(|a| a.info())
     }
 
     /// The settings of an association, until it is forgotten.
     pub fn config(&self, id: AssociationId) -> Option<&AssociationConfig> {
-        self.associations.get(id).map(|a| &a.config)
+        self.roll.get(id).map(|a| &a.config)
     }
 
     /// Gives an association other settings. Of the profile, `rto`, `sack`, `limits` and
@@ -131,7 +139,7 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<(), AssociationError> {
         config.check().map_err(|e| AssociationError::Config(e.to_string()))?;
-        self.with(now, id, |a| {
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
             a.reconfigure(now, config);
             Ok(())
         })
@@ -150,7 +158,7 @@ impl Endpoint {
         settings: PathSettings,
     ) -> Result<(), AssociationError> {
         settings.check()?;
-        self.with(now, id, |a| {
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
             a.paths.get(path).ok_or(AssociationError::NoPath)?;
             a.configure_path(now, path, settings);
             Ok(())
@@ -169,7 +177,7 @@ impl Endpoint {
         path: PathId,
         port: Option<u16>,
     ) -> Result<(), AssociationError> {
-        self.with(now, id, |a| {
+        self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
             a.paths.get(path).ok_or(AssociationError::NoPath)?;
             a.paths[path].encapsulate(port);
             a.listing.note_move();
@@ -181,12 +189,6 @@ impl Endpoint {
     /// `None` before the association is set up, and once it is forgotten.
     #[must_use]
     pub fn cumulative_tsn(&self, id: AssociationId) -> Option<Tsn> {
-        self.associations.get(id)?.cumulative_tsn()
-    }
-
-    /// The peer left a tag behind: a cookie that carries it opens nothing any more.
-    pub(super) fn remember(&mut self, now: Time, past: Identity) {
-        let life = self.ports.longest_cookie_life(past.local_port);
-        self.past.add(now, past, life);
+        self.roll.get(id)?.cumulative_tsn()
     }
 }

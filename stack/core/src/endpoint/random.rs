@@ -2,10 +2,53 @@
 
 use tresse_wire::{Tsn, VerificationTag};
 
-use super::Endpoint;
+use super::index::Index;
+use super::shard::Part;
+use crate::auth::Offer;
+use crate::config::AssociationConfig;
 use crate::rng::Rng;
 
-impl Endpoint {
+/// What an endpoint draws its numbers from.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    rng: Rng,
+    /// If the endpoint is only a part of one: which tags are its own.
+    part: Option<Part>,
+    /// What every association begins with, for tests of wrap-around.
+    #[cfg(test)]
+    first_tsn: Option<Tsn>,
+}
+
+impl Numbers {
+    pub(super) fn new(rng: Rng, part: Option<Part>) -> Numbers {
+        Numbers {
+            rng,
+            part,
+            #[cfg(test)]
+            first_tsn: None,
+        }
+    }
+
+    /// The part that the endpoint is.
+    pub(super) const fn part(&self) -> Option<Part> {
+        self.part
+    }
+
+    /// How many parts there are.
+    pub(super) fn parts(&self) -> u32 {
+        self.part.map_or(1, Part::count)
+    }
+
+    /// Of a limit, the part that is this part's: what a source does is spread over all.
+    pub(super) fn share_of(&self, limit: u32) -> u32 {
+        limit.div_ceil(self.parts())
+    }
+
+    /// For secrets.
+    pub(super) const fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
     //= RFC 9260 3.3.2-15 3.3.3-17
     /// A random initial TSN (§3.3.2).
     pub(super) fn fresh_tsn(&mut self) -> Tsn {
@@ -16,12 +59,12 @@ impl Endpoint {
     }
 
     //= RFC 9260 5.1-1 5.1-2 5.3.1-1
-    /// A random tag that no association of this endpoint uses (§5.3.1).
-    pub(super) fn fresh_tag(&mut self) -> VerificationTag {
+    /// A random tag that no association of the endpoint uses (§5.3.1).
+    pub(super) fn fresh_tag(&mut self, index: &Index) -> VerificationTag {
         loop {
             let tag = self.rng.next_nonzero_u32();
             let ours = self.part.is_none_or(|part| part.owns(tag));
-            if ours && self.index.of_tag(tag).is_none() {
+            if ours && index.of_tag(tag).is_none() {
                 return VerificationTag(tag);
             }
         }
@@ -32,5 +75,20 @@ impl Endpoint {
         let mut seed = [0; 32];
         self.rng.fill(&mut seed);
         Rng::from_seed(seed)
+    }
+
+    /// What INIT ACK says of authenticated chunks, with another Random Number each time.
+    pub(super) fn fresh_offer(&mut self, config: &AssociationConfig) -> Option<Box<Offer>> {
+        let on = config.extensions.authentication;
+        let offer = on.then(|| Offer::new(&config.authentication, &mut self.rng));
+        offer.map(|offer| Box::new(offer.listing(config.authenticated())))
+    }
+}
+
+#[cfg(test)]
+impl Numbers {
+    /// Every association begins with this.
+    pub(super) const fn begin_at(&mut self, tsn: Tsn) {
+        self.first_tsn = Some(tsn);
     }
 }

@@ -58,7 +58,7 @@ impl Endpoint {
     /// Whether an event that was not polled yet tells that incoming streams begin again: what [`recv`](Endpoint::recv) gives now
     /// came behind that.
     pub fn tells_of_reset(&self, id: AssociationId) -> bool {
-        self.associations.get(id).is_some_and(|a| a.journal.tells_of_reset())
+        self.roll.get(id).is_some_and(|a| a.journal.tells_of_reset())
     }
 
     fn ask(
@@ -67,9 +67,6 @@ impl Endpoint {
         id: AssociationId,
         operation: impl FnOnce(&mut Association) -> Result<(), ReconfigurationError>,
     ) -> Result<(), ReconfigurationError> {
-        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
-        let result = operation(a.ok_or(ReconfigurationError::NoAssociation)?);
-        self.settle(now, id);
-        result
+        self.roll.with(now, &self.ports, (id, ReconfigurationError::NoAssociation), operation)
     }
 }

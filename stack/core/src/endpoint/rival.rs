@@ -6,7 +6,9 @@
 //! the INIT is a stranger's. If two heartbeats in a row are lost, it is that of a restart.
 
 use super::cookie::Cookie;
-use super::{AssociationId, Datagram, Endpoint};
+use super::ports::Ports;
+use super::roll::Roll;
+use super::{AssociationId, Datagram};
 use crate::time::Time;
 use tresse_wire::CommonHeader;
 
@@ -26,9 +28,15 @@ pub(super) enum Rival {
     Restarted(AssociationId),
 }
 
-impl Endpoint {
+impl Roll {
     /// Looks whether the INIT in `datagram` is a restart from another UDP port.
-    pub(super) fn rival(&mut self, now: Time, datagram: &Datagram, header: CommonHeader) -> Rival {
+    pub(super) fn rival(
+        &mut self,
+        now: Time,
+        ports: &Ports,
+        datagram: &Datagram,
+        header: CommonHeader,
+    ) -> Rival {
         let ids = self.at_other_ports(datagram, header);
         if ids.len() > MAX_ASKED {
             return Rival::Nobody;
@@ -38,14 +46,14 @@ impl Endpoint {
             if asked == ASKED_AT_ONCE {
                 break;
             }
-            let Some(a) = self.associations.get_mut(id) else { continue };
+            let Some(a) = self.get_mut(id) else { continue };
             let Some(path) = a.paths.find(datagram.source) else { continue };
             match a.is_present(now, path) {
                 Some(true) => {}
                 Some(false) => return Rival::Restarted(id),
                 None => {
                     asked += 1;
-                    self.settle(now, id);
+                    self.settle(now, ports, id);
                 }
             }
         }
@@ -60,7 +68,7 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> Option<AssociationId> {
         self.at_other_ports(datagram, header).into_iter().find(|id| {
-            self.associations.get(*id).is_some_and(|a| {
+            self.get(*id).is_some_and(|a| {
                 let ties = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
                 let path = a.paths.find(datagram.source);
                 ties == (cookie.local_tie_tag, cookie.peer_tie_tag)
@@ -72,6 +80,6 @@ impl Endpoint {
     /// The associations at that address and these SCTP ports, whatever the UDP port; a few.
     fn at_other_ports(&self, datagram: &Datagram, header: CommonHeader) -> Vec<AssociationId> {
         let (ours, theirs) = (header.destination_port, header.source_port);
-        self.index.at_ports(ours, datagram.source, theirs).take(MAX_ASKED + 1).collect()
+        self.index().at_ports(ours, datagram.source, theirs).take(MAX_ASKED + 1).collect()
     }
 }

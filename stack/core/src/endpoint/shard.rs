@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use tresse_wire::Packet;
 
 use super::Endpoint;
-use super::index::Index;
 use super::peer_tags::PeerTags;
 use crate::association::PeerKey;
 use crate::config::EndpointConfig;
@@ -102,10 +101,8 @@ impl Endpoint {
                 let mut seed = [0; 32];
                 seeds.fill(&mut seed);
                 let config = EndpointConfig { max_associations: most, memory, ..config.clone() };
-                let mut part = Endpoint::new(config, seed);
-                part.part = Some(Part { index: index.into(), count: count.into(), key });
-                part.index = Index::of_part(tags);
-                part
+                let part = Part { index: index.into(), count: count.into(), key };
+                Endpoint::with_part(config, seed, Some((part, tags)))
             })
             .collect()
     }
@@ -113,7 +110,7 @@ impl Endpoint {
     /// The secret that says which verification tags are this part's; `None` if it is no part.
     #[must_use]
     pub fn part_key(&self) -> Option<PartKey> {
-        self.part.map(|part| part.key)
+        self.numbers.part().map(|part| part.key)
     }
 
     /// Whether another part may know more of a packet than this one; only the first bytes are looked
@@ -129,7 +126,7 @@ impl Endpoint {
         encapsulation: Option<u16>,
         packet: &[u8],
     ) -> Option<(PeerKey, usize)> {
-        let part = self.part?;
+        let part = self.numbers.part()?;
         let header = Packet::parse_unverified(packet).ok()?.header();
         let tag = header.verification_tag.0;
         let peer = PeerKey {
@@ -138,7 +135,8 @@ impl Endpoint {
             remote_port: header.source_port,
             encapsulation,
         };
-        if self.index.of_tag(tag).is_some() || self.index.of_peer(&peer).is_some() {
+        let index = self.roll.index();
+        if index.of_tag(tag).is_some() || index.of_peer(&peer).is_some() {
             return None;
         }
         let number = match (tag, encapsulation) {
@@ -152,7 +150,7 @@ impl Endpoint {
     /// The next peer that this part has an association with (`true`), or no longer has one with. Tells
     /// of the parts of an endpoint only.
     pub fn poll_peer(&mut self) -> Option<(PeerKey, bool)> {
-        self.index.next_change()
+        self.roll.next_change()
     }
 }
 
@@ -201,7 +199,8 @@ mod tests {
     fn a_part_gives_out_its_own_tags() {
         let mut parts = Endpoint::parts(&EndpointConfig::default(), [3; 32], 3);
         for index in 0..3 {
-            let tag = parts[index].fresh_tag().0;
+            let Endpoint { numbers, roll, .. } = &mut parts[index];
+            let tag = numbers.fresh_tag(roll.index()).0;
             let (_, number) =
                 parts[0].elsewhere([10, 0, 0, 1].into(), None, &packet(tag, 7)).unwrap();
             assert_eq!(number, index);

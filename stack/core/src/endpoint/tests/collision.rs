@@ -14,7 +14,7 @@ fn other_init() -> InitFields {
 }
 
 fn open_cookie(script: &Script, cookie: &[u8]) -> Cookie {
-    script.end.keys.open(cookie).unwrap()
+    script.end.greeter.keys().open(cookie).unwrap()
 }
 
 //= RFC 9260 1.3-1
@@ -148,7 +148,7 @@ fn a_tag_is_that_of_one_association_whoever_else_was_given_it() {
     let (mut script, cookie, other) = calls_from_another_address(State::Established);
     let mut second = open_cookie(&script, &cookie);
     second.peer.tag = VerificationTag(0x0ddba11);
-    let cookie = script.end.keys.seal(script.now, &mut Rng::from_seed([7; 32]), &second);
+    let cookie = script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([7; 32]), &second);
     let sent = script.give_from(other, packet(script.tag, |w| w.cookie_echo(&cookie)));
     assert!(sent.is_empty());
     assert_eq!((script.end.associations(), script.state()), (vec![script.id], State::Established));
@@ -163,7 +163,7 @@ fn an_init_that_adds_addresses_to_an_association_is_aborted() {
     let states = Script::STATES.into_iter().filter(|s| *s != State::CookieWait);
     for state in states.filter(|s| *s != State::ShutdownAckSent) {
         let mut script = Script::in_state(state);
-        let before = format!("{:?}", script.end.associations[script.id]);
+        let before = format!("{:?}", script.end.roll[script.id]);
         let mut parameters = ParameterWriter::new();
         parameters.ipv4([10, 0, 0, 2].into()).ipv4([10, 5, 5, 5].into());
         let sent = script.give_bytes(init_packet(&other_init(), &parameters.finish()));
@@ -172,7 +172,7 @@ fn an_init_that_adds_addresses_to_an_association_is_aborted() {
         assert_eq!((abort.tag(), abort.reflected()), (other_init().initiate_tag, false));
         let list = vec![0, 5, 0, 8, 10, 5, 5, 5];
         assert_eq!(abort.causes(), [(CauseCode::RESTART_WITH_NEW_ADDRESSES, list)]);
-        assert_eq!(format!("{:?}", script.end.associations[script.id]), before, "{state:?}");
+        assert_eq!(format!("{:?}", script.end.roll[script.id]), before, "{state:?}");
     }
 }
 
@@ -185,17 +185,17 @@ fn an_unexpected_init_gets_a_new_tag_and_a_cookie_with_tie_tags() {
         [State::Established, State::ShutdownPending, State::ShutdownSent, State::ShutdownReceived]
     {
         let mut script = Script::in_state(state);
-        let before = format!("{:?}", script.end.associations[script.id]);
+        let before = format!("{:?}", script.end.roll[script.id]);
         let sent = script.give_bytes(init_packet(&other_init(), &[]));
         let ack = only(&sent);
         assert_eq!(ack.types(), [ChunkType::INIT_ACK]);
         assert_eq!(ack.tag(), other_init().initiate_tag);
         assert_ne!(ack.init().0.initiate_tag, script.tag);
         let cookie = open_cookie(&script, &ack.cookie());
-        let identity = script.end.associations[script.id].identity;
+        let identity = script.end.roll[script.id].identity;
         let ties = (identity.local_tie_tag, identity.peer_tie_tag);
         assert_eq!((cookie.local_tie_tag, cookie.peer_tie_tag), ties);
-        assert_eq!(format!("{:?}", script.end.associations[script.id]), before, "{state:?}");
+        assert_eq!(format!("{:?}", script.end.roll[script.id]), before, "{state:?}");
     }
 }
 
@@ -231,7 +231,7 @@ fn give_cookie_with(
     ties: Tag,
     age: Duration,
 ) -> Vec<Sent> {
-    let identity = script.end.associations[script.id].identity;
+    let identity = script.end.roll[script.id].identity;
     let pick = |tag: Tag, own: u32| match tag {
         Tag::Matches => own,
         Tag::Differs => own ^ 0x5555,
@@ -264,7 +264,7 @@ fn give_cookie_with(
         created: script.now - age,
         life: secs(60),
     };
-    let sealed = script.end.keys.seal(script.now, &mut Rng::from_seed([0; 32]), &cookie);
+    let sealed = script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([0; 32]), &cookie);
     script.give_bytes(packet(local_tag, |w| w.cookie_echo(&sealed)))
 }
 
@@ -279,10 +279,10 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
             for peer in [Matches, Differs] {
                 for ties in [Matches, Differs, Zero] {
                     let mut script = Script::in_state(state);
-                    let before = format!("{:?}", script.end.associations[script.id]);
+                    let before = format!("{:?}", script.end.roll[script.id]);
                     let sent = give_cookie(&mut script, local, peer, ties, secs(1));
                     let restarted = script.events.contains(&Event::Restarted);
-                    let a = &script.end.associations[script.id];
+                    let a = &script.end.roll[script.id];
                     let what = format!("{state:?} {local:?} {peer:?} {ties:?}: {:?}", types(&sent));
                     match (local, peer, ties) {
                         // A
@@ -355,12 +355,12 @@ fn a_stale_cookie_that_does_not_match_both_tags_is_an_error() {
     // RFC 9260 §5.2.4 rule 3.
     for (local, peer) in [(Tag::Differs, Tag::Differs), (Tag::Matches, Tag::Differs)] {
         let mut script = Script::in_state(State::Established);
-        let before = format!("{:?}", script.end.associations[script.id]);
+        let before = format!("{:?}", script.end.roll[script.id]);
         script.now += secs(61);
         let sent = give_cookie(&mut script, local, peer, Tag::Matches, secs(61));
         assert_eq!(only(&sent).types(), [ChunkType::ERROR]);
         assert_eq!(only(&sent).cause_codes(), [CauseCode::STALE_COOKIE]);
-        assert_eq!(format!("{:?}", script.end.associations[script.id]), before);
+        assert_eq!(format!("{:?}", script.end.roll[script.id]), before);
     }
 }
 

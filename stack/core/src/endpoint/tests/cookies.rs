@@ -27,9 +27,9 @@ fn a_flood_of_inits_leaves_nothing_behind() {
         assert_eq!(only(&sent).types(), [ChunkType::INIT_ACK]);
     }
     let end = &script.end;
-    assert!(end.associations.is_empty() && end.associations.capacity() < 16);
-    assert!(end.index.is_empty());
-    assert!(end.agenda.is_empty() && end.tidings.events() == 0);
+    assert!(end.roll.ids().is_empty() && end.roll.capacity() < 16);
+    assert!(end.roll.index().is_empty());
+    assert!(end.roll.agenda().is_empty() && end.roll.events() == 0);
     assert_eq!(end.endpoint_stats().inits_answered, 5000);
 }
 

@@ -17,7 +17,7 @@ fn tsns_wrap_around_under_loss() {
     for first in [u32::MAX, u32::MAX - 1, u32::MAX - 7, u32::MAX - 40, 0, 1 << 31, (1 << 31) - 5] {
         let mut pair = Pair::new(&standard(), 1);
         for side in [Side::A, Side::Z] {
-            pair.end(side).first_tsn = Some(Tsn(first));
+            pair.end(side).numbers.begin_at(Tsn(first));
         }
         let (a, z) = pair.connect(&standard());
         pair.drop = Box::new(|p| p.number % 7 == 3);

@@ -29,7 +29,7 @@ fn a_flood_of_errors_fills_no_memory_and_hides_nothing() {
         }
     };
     flood(&mut script, 25_000);
-    assert!(script.end.tidings.events() <= 256, "{}", script.end.tidings.events());
+    assert!(script.end.roll.events() <= 256, "{}", script.end.roll.events());
     // What a program lives on is told behind it.
     let tsn = script.next;
     let data = packet(script.tag, |w| write_data(w, tsn, 5));

@@ -360,7 +360,7 @@ fn an_init_from_a_second_address_belongs_to_the_association() {
     // would identify an existing TCB".
     let again = InitFields { initiate_tag: VerificationTag(77), ..peer_fields() };
     let ties = |script: &Script, ack: &Sent| {
-        let cookie = script.end.keys.open(&ack.cookie()).unwrap();
+        let cookie = script.end.greeter.keys().open(&ack.cookie()).unwrap();
         (cookie.local_tie_tag, cookie.peer_tie_tag)
     };
     let mut script = Script::multihomed(&standard(), 2);
@@ -397,6 +397,6 @@ fn an_init_for_an_association_is_answered_with_its_own_settings() {
     let fields = only(&sent).init().0;
     let said = (fields.outbound_streams, fields.inbound_streams, fields.a_rwnd);
     assert_eq!(said, (9, 7, 70_000));
-    let cookie = script.end.keys.open(&only(&sent).cookie()).unwrap();
+    let cookie = script.end.greeter.keys().open(&only(&sent).cookie()).unwrap();
     assert_eq!((cookie.outbound_streams, cookie.inbound_streams), (9, 7));
 }

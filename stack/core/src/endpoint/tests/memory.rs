@@ -267,7 +267,7 @@ fn the_gone_cost_no_work_until_they_are_read() {
     while crowd.script.end.poll_event().is_some() {}
     crowd.data(0, 1400);
     let Crowd { script, ids, .. } = &mut crowd;
-    assert!(script.end.agenda.nobody_leaves(), "with each packet they would be looked at");
+    assert!(script.end.roll.agenda().nobody_leaves(), "with each packet they would be looked at");
     let now = script.now;
     for left in [2, 1] {
         assert_eq!(script.end.associations().len(), 2, "{left} messages are there");

@@ -194,7 +194,7 @@ fn a_restart_can_be_repeated_and_replayed() {
     let third = InitFields { initiate_tag: VerificationTag(333), ..peer_fields() };
     script.join(&third, &[]);
     assert_eq!(script.events, [Event::Restarted]);
-    assert_eq!(script.end.index.len(), 1);
+    assert_eq!(script.end.roll.index().len(), 1);
 }
 
 #[test]

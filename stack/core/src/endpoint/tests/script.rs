@@ -259,7 +259,7 @@ impl Script {
     ];
 
     pub(super) fn state(&self) -> State {
-        self.end.associations.get(self.id).map_or(State::Closed, |a| a.state())
+        self.end.roll.get(self.id).map_or(State::Closed, |a| a.state())
     }
 
     /// What the endpoint sends now.

@@ -256,7 +256,7 @@ fn an_unexpected_init_ack_or_cookie_ack_changes_nothing() {
             assert!(sent.is_empty(), "{state:?}: {:?}", types(&sent));
         }
         assert_eq!(script.state(), state);
-        let a = &script.end.associations[script.id];
+        let a = &script.end.roll[script.id];
         assert_ne!(a.identity.peer_tag, VerificationTag(1));
     }
 }

@@ -117,7 +117,7 @@ impl Try {
 
 /// The association in print, but for what counts wrong tags.
 fn print(script: &Script) -> String {
-    let text = format!("{:?}", script.end.associations.get(script.id));
+    let text = format!("{:?}", script.end.roll.get(script.id));
     text.replace("wrong_tag: 1", "wrong_tag: 0")
 }
 

@@ -103,7 +103,7 @@ fn an_echo_without_the_key_opens_nothing() {
 
 /// What the endpoint has offered, from its cookie.
 fn their_offer(client: &Client) -> Offer {
-    let cookie = client.peer.script.end.keys.open(&client.cookie).unwrap();
+    let cookie = client.peer.script.end.greeter.keys().open(&client.cookie).unwrap();
     *cookie.offer.unwrap()
 }
 

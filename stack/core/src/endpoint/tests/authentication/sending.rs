@@ -109,7 +109,7 @@ fn a_path_mtu_that_shrinks_keeps_room() {
     let mut peer = Peer::connected(&asking(&[]), &[ChunkType::DATA]);
     let now = peer.script.now;
     let path = PathId(0);
-    let a = peer.script.end.associations.get_mut(peer.script.id).unwrap();
+    let a = peer.script.end.roll.get_mut(peer.script.id).unwrap();
     a.on_icmp(now, addresses(Side::Z, 1)[0], crate::datagram::IcmpKind::TooBig { mtu: 700 }, false);
     assert_eq!(a.paths[path].pmdcs(), 700 - 20 - 12 - AUTH_SHA_256);
     let sent = peer.script.send(2000);

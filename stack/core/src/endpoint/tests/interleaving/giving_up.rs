@@ -108,7 +108,7 @@ fn what_was_sent_beside_a_large_message_is_forgotten() {
         acked += sent.iter().map(|p| i_data(p).len() as u32).sum::<u32>();
         let more = script.sack(acked, &[]);
         acked += more.iter().map(|p| i_data(p).len() as u32).sum::<u32>();
-        memory.push(script.end.associations[script.id].memory());
+        memory.push(script.end.roll[script.id].memory());
     }
     let unsent = |script: &Script| (8 << 20) - script.end.send_space(script.id);
     assert!(memory[999] < unsent(&script) + (1 << 20), "{} {}", memory[999], unsent(&script));

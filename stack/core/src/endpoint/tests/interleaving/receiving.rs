@@ -93,7 +93,7 @@ fn messages_that_are_never_whole_end_the_association() {
         if script.state() == State::Closed {
             break;
         }
-        most = most.max(script.end.associations[script.id].memory());
+        most = most.max(script.end.roll[script.id].memory());
     }
     assert!(
         matches!(script.closed(), Some(CloseReason::ProtocolViolation(_))),

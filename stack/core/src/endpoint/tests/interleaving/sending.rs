@@ -144,7 +144,7 @@ fn unlimited(mtu: usize) -> Script {
     script.say(9, 1, UNORDERED);
     script.poll();
     script.sack_with(1, &[], u32::MAX);
-    let path = &mut script.end.associations[script.id].paths[PathId(0)];
+    let path = &mut script.end.roll[script.id].paths[PathId(0)];
     path.window.control_mut().set_window(1 << 30, usize::MAX);
     script
 }
@@ -186,7 +186,7 @@ fn an_agreement_that_is_repeated_begins_nothing_again() {
     script.say(1, 40 * FULL, SendOptions::default());
     let sent = script.poll();
     assert_eq!(packets(&script, &sent).len(), 3);
-    script.end.associations[script.id].agree_again();
+    script.end.roll[script.id].agree_again();
     let sent = script.sack(2, &[]);
     let lines = packets(&script, &sent);
     assert!(lines[0].contains(": 1/0/1 ") && lines[1].contains(": 0/0/2 U "), "{lines:?}");
