@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::bundling::Worth;
-use super::bundling::fast_retransmit::BundleFastRetransmit;
-use super::bundling::new_data::BundleNew;
+use super::bundling::bundle_fast_retransmit::BundleFastRetransmit;
+use super::bundling::bundle_new::BundleNew;
 use super::bundling::overdue::Overdue;
 use super::chunk_rescheduling::Rescheduling;
 use super::immediate_sack::ImmediateSack;

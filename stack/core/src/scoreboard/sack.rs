@@ -141,43 +141,6 @@ impl PathAck {
 }
 
 impl Scoreboard {
-    /// Applies a SACK. `outcome` says what it changed; `released` is called for each chunk that
-    /// became cumulatively acknowledged, lowest first.
-    ///
-    /// # Errors
-    /// [`SackFault`]; nothing was applied then.
-    pub fn on_sack(
-        &mut self,
-        cumulative: Tsn,
-        blocks: GapAckBlocks<'_>,
-        outcome: &mut AckOutcome,
-        released: impl FnMut(&Outstanding),
-    ) -> Result<(), SackFault> {
-        self.on_nr_sack(cumulative, blocks, GapAckBlocks::default(), outcome, released)
-    }
-
-    /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
-    ///
-    /// Gap blocks that began above it still hold. But no receiver has the chunk right behind it: the
-    /// Cumulative TSN Ack would include that one. If it was reported, it has been dropped since (RFC 9260
-    /// §6.2, "reneging"), and with it what was reported next to it, for the highest TSNs are dropped first.
-    ///
-    /// # Errors
-    /// As [`on_sack`](Self::on_sack).
-    pub fn on_cumulative_ack(
-        &mut self,
-        cumulative: Tsn,
-        outcome: &mut AckOutcome,
-        released: impl FnMut(&Outstanding),
-    ) -> Result<(), SackFault> {
-        let cumulative = self.check_cumulative(cumulative)?;
-        self.runs.new.clear();
-        self.runs.new.extend(self.runs.known.iter().filter(|r| r.start > cumulative + 1));
-        self.add_kept(cumulative);
-        self.apply(cumulative, self.all_changed(cumulative), outcome, released);
-        Ok(())
-    }
-
     //= RFC 3758 3.5-19
     pub(super) fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
         let cumulative = self.unwrap(cumulative);

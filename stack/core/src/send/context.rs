@@ -9,7 +9,6 @@ use crate::config::AssociationConfig;
 use crate::event::{TraceEvent, WindowCause};
 use crate::journal::Journal;
 use crate::path::{Path, PathId, Paths};
-use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::state::State;
 use crate::time::Time;
@@ -30,17 +29,6 @@ impl<'a> Context<'a> {
     ) -> Context<'a> {
         let strategy = chosen(paths, config);
         Context { now, state, config, strategy, paths, patience, journal }
-    }
-
-    #[inline]
-    pub(super) fn profile(&self) -> &'a Profile {
-        &self.config.profile
-    }
-
-    /// DATA may be sent in this state.
-    #[inline]
-    pub(super) const fn may_send_data(&self) -> bool {
-        self.state.may_send_data()
     }
 
     /// An opportunity to send came.

@@ -67,6 +67,19 @@ pub(crate) struct Context<'a> {
     journal: &'a mut Journal,
 }
 
+impl<'a> Context<'a> {
+    #[inline]
+    fn profile(&self) -> &'a Profile {
+        &self.config.profile
+    }
+
+    /// DATA may be sent in this state.
+    #[inline]
+    const fn may_send_data(&self) -> bool {
+        self.state.may_send_data()
+    }
+}
+
 /// What a SACK carries beside acknowledgements.
 #[derive(Clone, Copy, Debug)]
 struct SackMarks {

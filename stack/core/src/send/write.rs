@@ -1,8 +1,9 @@
 //! Writes DATA chunks: what is lost, what is new, and what rides along (RFC 9260 §6.1, §6.10).
 
 mod bundle;
+mod chunk;
 
-use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn, padded};
+use tresse_wire::{DataFlags, PacketWriter, padded};
 
 use super::distribution::Copies;
 use super::{Context, Sender, zero_window};
@@ -10,9 +11,10 @@ use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{PathId, Paths};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{NewData, Sent};
-use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
+use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::Policy;
+use chunk::write_chunk;
 
 /// The packet with DATA that leaves next.
 #[derive(Clone, Debug)]
@@ -250,53 +252,6 @@ impl Sender {
         }
     }
 
-    /// Writes a chunk once more; the caller records what that means for the scoreboard.
-    fn write_again(
-        &mut self,
-        cx: &mut Context<'_>,
-        packet: &mut DataPacket<'_>,
-        seq: u64,
-        cause: Option<LossCause>,
-    ) {
-        let DataPacket { path, writer, carried } = packet;
-        let (now, path) = (cx.now, *path);
-        if carried.is_empty() {
-            self.board.begin_packet();
-        }
-        let Some(chunk) = self.board.get(seq) else { return };
-        let data = &chunk.chunk;
-        let flags = DataFlags {
-            // Ladha et al., Figure 6, rule a.
-            retransmission: self.extensions.retransmit_bit,
-            // What is repaired or probed waits for its SACK.
-            immediate: cause.is_some_and(|c| self.recovery.asks_again(cx.profile(), c)),
-            ..data.flags
-        };
-        let tsn = Scoreboard::tsn(seq);
-        write_chunk(writer, self.board.is_interleaved(), tsn, data, flags);
-        carried.key = data.key;
-        carried.bytes += chunk.size();
-        carried.highest = carried.highest.max(seq);
-        carried.cause = carried.cause.or(cause);
-        if let Some(cause) = cause {
-            cx.journal.stats.retransmitted_chunks[cause.index()] += 1;
-            cx.paths[path].counters.retransmitted_chunks += 1;
-        }
-        let (bytes, transmission) = (data.payload.len(), chunk.transmissions + 1);
-        let size = chunk.size();
-        cx.journal.trace(now, || TraceEvent::Sent {
-            tsn: Scoreboard::tsn(seq),
-            path,
-            bytes,
-            transmission,
-            cause,
-        });
-        let end = self.board.next_seq();
-        let (calm, asks) = (self.is_calm(cx, path), false);
-        let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm, asks };
-        self.recovery.on_sent(&sent);
-    }
-
     //= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
     /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow: they let the first one go, if it has
     /// room.
@@ -451,25 +406,5 @@ impl Sender {
         if carried.restart_t3 && cx.may_send_data() {
             cx.arm_t3(path, &self.zero_window);
         }
-    }
-}
-
-//= RFC 8260 2.2.1-1 2.2.1-2 2.2.1-3 2.2.1-4
-/// Writes a chunk as what was agreed on: I-DATA or DATA.
-#[inline]
-fn write_chunk(
-    writer: &mut PacketWriter<'_>,
-    interleaved: bool,
-    tsn: Tsn,
-    chunk: &NewChunk,
-    flags: DataFlags,
-) {
-    let NewChunk { stream, mid, fsn, ppid, payload, .. } = chunk;
-    let (stream, mid, fsn, ppid) = (*stream, *mid, *fsn, *ppid);
-    if interleaved {
-        writer.i_data(&IData { tsn, stream, mid, ppid, fsn, flags, payload });
-    } else {
-        let ssn = Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
-        writer.data(tsn, stream, ssn, ppid, flags, payload);
     }
 }

@@ -4,6 +4,7 @@ mod message;
 mod open;
 mod parked;
 mod policy;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -208,33 +209,6 @@ impl SendQueue {
         Some((queued.policy, queued.failure(false)))
     }
 
-    /// Lets a line wait for its turn if it has a message that may begin, and not otherwise.
-    fn settle(&mut self, line: StreamId) {
-        match self.upcoming(line) {
-            Some(_) if self.turns.waits(line) => {}
-            Some(stream) => self.turns.enter(line, self.value(stream)),
-            None => self.turns.leave(line),
-        }
-    }
-
-    /// The stream of the message of a line that may begin next, or go on.
-    #[inline]
-    fn upcoming(&self, line: StreamId) -> Option<StreamId> {
-        match &self.begun {
-            Some(begun) if self.turns.line_of(begun.message.stream) == line => return None,
-            Some(_) => {}
-            None => {
-                if let Some(begun) = self.goes_on(line) {
-                    return Some(begun.message.stream);
-                }
-            }
-        }
-        let queued = self.lines.first(line)?;
-        let blocked = |state: &OutStream| state.in_flight >= MAX_ORDERED_IN_FLIGHT;
-        let is_blocked = !queued.unordered && self.table.find(queued.stream).is_some_and(blocked);
-        (!is_blocked).then_some(queued.stream)
-    }
-
     /// A message is done with.
     fn release(&mut self, stream: StreamId, bytes: usize) {
         self.table.get_mut(stream).release(bytes);
@@ -284,27 +258,6 @@ impl SendQueue {
         }
     }
 
-    /// A message waits for its turn.
-    #[inline]
-    fn enqueue(&mut self, message: Queued) {
-        let (stream, until, len) = (message.stream, message.until, message.payload.len());
-        let policy = message.policy;
-        self.bytes += len;
-        let state = self.table.get_mut(stream);
-        state.held = state.held.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
-        state.pieces += 1;
-        let line = self.turns.line_of(stream);
-        let (number, place) = self.lines.push(line, message);
-        self.priorities.insert(policy, number, place, len);
-        if until != Time::FAR_FUTURE {
-            self.lifetimes.insert((until, number, place));
-        }
-        // Behind others it changes nothing.
-        if !self.turns.waits(line) {
-            self.settle(line);
-        }
-    }
-
     /// Whether everything has left.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages() == 0
@@ -331,11 +284,6 @@ impl SendQueue {
     pub(crate) fn messages(&self) -> usize {
         let parked = self.parked.as_ref().map_or(0, |parked| parked.messages());
         self.lines.len() + self.count_leaving() + parked
-    }
-
-    /// Whether a part of a message has left, and not all.
-    pub(crate) fn mid_message(&self) -> bool {
-        self.count_leaving() > 0
     }
 
     /// Payload length of the chunk that [`next`](Self::next) would return.

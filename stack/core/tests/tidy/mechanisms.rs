@@ -14,9 +14,12 @@ const FOLDERS: [&str; 4] = [
     "core/src/streams/stream_scheduler/",
 ];
 
+/// Folders in these with one mechanism per file, too. Any other one is a mechanism as a whole.
+const GROUPS: [&str; 4] = ["bundling", "loss", "spurious", "timer"];
+
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several mechanisms of
 /// their folder share.
-const SHARED: [&str; 16] = [
+const SHARED: [&str; 15] = [
     "asked_sack",
     "combined",
     "correction",
@@ -25,9 +28,8 @@ const SHARED: [&str; 16] = [
     "facts",
     "fast_retransmit",
     "hooks",
-    "loss_response",
+    "order",
     "registry",
-    "repair",
     "response",
     "rfc9260",
     "start_time",
@@ -46,8 +48,7 @@ const ELSEWHERE: [(&str, &[&str]); 6] = [
 ];
 
 /// Mechanisms whose name is also a word for something else, which is not told apart here.
-const HOMONYMS: [&str; 8] =
-    ["cycle", "min_rtt", "model", "new_data", "order", "primary", "priority", "probe_rtt"];
+const HOMONYMS: [&str; 3] = ["min_rtt", "primary", "priority"];
 
 /// Words for something else in most places, but not in these; as parts of other words they are nowhere mechanisms.
 const LOCAL: [&str; 3] = ["budget", "floor", "overdue"];
@@ -59,12 +60,6 @@ const TERMS: [&str; 3] = ["no_delay", "pacing_rate", "trust_immediate_sack"];
 
 /// The causes of RFC 9260 itself. What is sent again for another one is for a mechanism, or a scheduler, to say.
 const CAUSES: [&str; 4] = ["FastRetransmit", "PathFailure", "Timeout", "ZeroWindowProbe"];
-
-/// Mechanisms whose table in the profile has another name than their file.
-const TABLES: [(&str, &str); 2] = [
-    ("bundle_fast_retransmit", "core/src/recovery/bundling/fast_retransmit.rs"),
-    ("bundle_new", "core/src/recovery/bundling/new_data.rs"),
-];
 
 /// Who may name them beside themselves: the registry, the profile, and the words of the public
 /// interface for why something happened.
@@ -94,12 +89,20 @@ fn stem(name: &str) -> &str {
     file.trim_end_matches(".rs")
 }
 
+/// The mechanism that a file in one of the folders is of.
+fn mechanism(name: &str) -> Option<&str> {
+    let below = FOLDERS.iter().find_map(|folder| name.strip_prefix(folder))?;
+    match below.split_once('/') {
+        Some((folder, _)) if !GROUPS.contains(&folder) => Some(folder),
+        _ => Some(stem(name)),
+    }
+}
+
 fn mechanisms(sources: &[Source]) -> BTreeSet<&str> {
-    let files = sources.iter().map(|source| source.name.as_str());
-    let inside = files.filter(|name| FOLDERS.iter().any(|folder| name.starts_with(folder)));
-    let stems = inside.filter(|name| !name.contains("/tests")).map(stem);
-    stems
-        .chain(TABLES.map(|(table, _)| table))
+    let files =
+        sources.iter().filter(|source| !source.is_test()).map(|source| source.name.as_str());
+    let inside = files.filter_map(mechanism);
+    inside
         .chain(ELSEWHERE.map(|(name, _)| name))
         .filter(|stem| *stem != "mod" && !SHARED.contains(stem) && !HOMONYMS.contains(stem))
         .collect()
@@ -165,8 +168,7 @@ fn mechanisms_are_named_by_themselves_alone() {
         let words = words(source);
         let own = |name: &str| {
             // `blest_all.rs` is another one than `blest.rs`.
-            names(stem(&source.name), name)
-                || TABLES.contains(&(name, source.name.as_str()))
+            names(mechanism(&source.name).unwrap_or(stem(&source.name)), name)
                 || is_at_home(name, &source.name)
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {

@@ -32,6 +32,7 @@ mod cycle;
 mod loss_response;
 mod model;
 mod probe_rtt;
+mod window;
 
 use std::time::Duration;
 
@@ -141,56 +142,6 @@ impl Bbr {
             used: Use::default(),
             idle_restart: false,
         }
-    }
-
-    fn mss(&self) -> f64 {
-        self.base.pmdcs() as f64
-    }
-
-    fn first_window(&self) -> f64 {
-        self.base.initial_window() as f64
-    }
-
-    fn least_cwnd(&self) -> f64 {
-        LEAST_CWND * self.mss()
-    }
-
-    /// BDPMultiple.
-    fn bdp(&self, gain: f64) -> f64 {
-        let rtt = self.min_rtt.get();
-        rtt.map_or(self.first_window(), |rtt| gain * model::bdp(self.model.bw, rtt))
-    }
-
-    /// TargetInflight.
-    fn target_inflight(&self) -> f64 {
-        self.bdp(1.0).min(self.cwnd)
-    }
-
-    /// QuantizationBudget.
-    fn with_budget(&self, inflight: f64) -> f64 {
-        // One millisecond's worth leaves in a burst.
-        let quantum = (self.pacing_rate * 1e-3).min(65_536.0).max(2.0 * self.mss());
-        let more = if self.state == State::Up { 2.0 * self.mss() } else { 0.0 };
-        inflight.max(quantum).max(self.least_cwnd()) + more
-    }
-
-    /// Inflight(1.0) at this bandwidth.
-    fn inflight(&self, bw: f64) -> f64 {
-        let rtt = self.min_rtt.get();
-        self.with_budget(rtt.map_or(self.first_window(), |rtt| model::bdp(bw, rtt)))
-    }
-
-    fn is_cwnd_limited(&self) -> bool {
-        self.used.now || self.used.before
-    }
-
-    fn save_cwnd(&mut self) {
-        let modulated = self.losses.is_recovering() || self.state == State::ProbeRtt;
-        self.prior_cwnd = if modulated { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
-    }
-
-    fn restore_cwnd(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
     fn note_use(&mut self, facts: &AckFacts<'_>) {

@@ -1,7 +1,7 @@
 //! Chunks that are not lost but travel in a packet that leaves anyway.
 
-pub(crate) mod fast_retransmit;
-pub(crate) mod new_data;
+pub(crate) mod bundle_fast_retransmit;
+pub(crate) mod bundle_new;
 pub(crate) mod overdue;
 
 use crate::ids::LossCause;

@@ -6,7 +6,7 @@
 
 use tresse_wire::Tsn;
 
-use super::{Inbound, InboundError, ReceivedMessage};
+use super::{Inbound, ReceivedMessage};
 use crate::streams::delivery::Turn;
 use crate::streams::ring::Head;
 use crate::streams::stream_set::StreamSet;
@@ -56,17 +56,6 @@ impl Inbound {
     pub(crate) fn ends(&self) -> usize {
         let ready = self.delivery.ready();
         ready + usize::from(ready > 0 && self.reassembly.is_begun())
-    }
-
-    /// A message ends that was handed over in parts, or is aborted: it is the turn of those that waited for that.
-    pub(super) fn end_parts(&mut self, last: ReceivedMessage) -> Result<(), InboundError> {
-        let (stream, unordered) = (last.stream, last.unordered);
-        self.delivery.end_parts(last);
-        if !unordered {
-            self.deliver_held(stream);
-        }
-        let blocked = std::mem::take(&mut self.blocked);
-        blocked.into_iter().try_for_each(|stored| self.route_stored(stored))
     }
 
     /// Forgets a message that waits for the end of another one, because a part of it was dropped. `false` if there is none.

@@ -9,6 +9,8 @@
 //! have; whoever opens more ends the association.
 
 mod barrier;
+mod held;
+mod numbers;
 mod order;
 mod parts;
 #[cfg(test)]
@@ -22,13 +24,13 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 use super::chunk::{InChunk, InboundError};
 use super::delivery::Delivery;
 use super::table::StreamTable;
-use super::{BACKLOG, PIECE, detach, trimmed};
+use super::{PIECE, detach};
 use crate::event::{MessagePart, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 use barrier::Barrier;
-use order::Numbers;
-use parts::{Current, Parts};
+use numbers::Numbers;
+use parts::Parts;
 
 /// What all messages that are open may hold, in largest messages.
 const MOST_OPEN: usize = 4;
@@ -373,77 +375,6 @@ impl Interleaved {
 
     fn lacks_something(&self, key: Key) -> bool {
         self.open.get(&key).is_some_and(|open| open.completed_at.is_none())
-    }
-
-    fn is_complete(&self, key: Key) -> bool {
-        self.open.get(&key).is_some_and(|open| open.completed_at.is_some())
-    }
-
-    /// Takes a message out: its fragments are done with.
-    fn remove(&mut self, key: Key) -> Option<(Open, Vec<Piece>)> {
-        let open = self.open.remove(&key)?;
-        self.charge -= OPEN_CHARGE + open.buffer.len();
-        self.bytes -= open.bytes;
-        self.buffers -= open.buffer.capacity();
-        let mut pieces = Vec::new();
-        while let Some((&at, _)) = self.pieces.range((key, 0)..=(key, u64::MAX)).next() {
-            let Some(piece) = self.pieces.remove(&at) else { break };
-            let charge = piece_charge(piece.payload.len());
-            self.charge -= charge;
-            if self.beyond.remove(&piece.seq).is_some() {
-                self.beyond_charge -= charge;
-            }
-            self.note_done(piece.seq);
-            pieces.push(piece);
-        }
-        Some((open, pieces))
-    }
-
-    //= RFC 9260 6-11 6.9-1 6.9-14
-    /// A complete message is handed over, or what is left of it, unless another one of its stream has to end before.
-    fn deliver(&mut self, key: Key, out: &mut Delivery) {
-        if self.is_blocked(key) {
-            self.wait_for_end(key);
-            return;
-        }
-        let Some((open, mut pieces)) = self.remove(key) else { return };
-        let Open { tsn, ppid, mut buffer, completed_at, .. } = open;
-        let payload = match pieces.pop_if(|_| buffer.is_empty() && open.count == 1) {
-            Some(piece) => piece.payload,
-            None => {
-                buffer.reserve_exact(open.bytes - buffer.len());
-                pieces.iter().for_each(|piece| buffer.extend_from_slice(&piece.payload));
-                trimmed(buffer)
-            }
-        };
-        let begun = self.end_parts(key).filter(Current::is_begun);
-        let part = if begun.is_some() { MessagePart::Last } else { MessagePart::Whole };
-        self.hand_over(key, tsn, ppid, (payload, part), completed_at.unwrap_or_default(), out);
-        self.unblock(begun, out);
-    }
-
-    fn hand_over(
-        &mut self,
-        key: Key,
-        tsn: Tsn,
-        ppid: Ppid,
-        (payload, part): (Bytes, MessagePart),
-        completed_at: Time,
-        out: &mut Delivery,
-    ) {
-        if !key.unordered && part != MessagePart::Aborted {
-            self.pass(key);
-        }
-        let busy = out.ready() >= BACKLOG;
-        let payload = if busy { detach(payload, self.packet_len) } else { payload };
-        out.queue(message(key, (tsn, ppid), (payload, part), completed_at));
-    }
-
-    /// A chunk will never be dropped.
-    pub(super) fn note_done(&mut self, seq: u64) {
-        if let Some(done) = self.extra.done.as_mut().filter(|_| seq >= self.edge) {
-            done.insert(seq);
-        }
     }
 
     /// Drops the chunk `seq` if it is held beyond the edge. False if it is not.

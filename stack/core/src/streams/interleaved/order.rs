@@ -1,67 +1,18 @@
 //! Which message of a stream is next, and what is passed over (RFC 8260 §2.1, §2.3.1).
 
 use bytes::Bytes;
-use tresse_wire::{Mid, SkippedMessages, StreamId};
+use tresse_wire::{Ppid, SkippedMessages, StreamId, Tsn};
 
 use super::super::delivery::Delivery;
 use super::super::stream_set::StreamSet;
+use super::super::{BACKLOG, detach, trimmed};
+use super::numbers::{Numbers, ahead};
 use super::parts::Current;
-use super::{HALF, Interleaved, Key};
+use super::{HALF, Interleaved, Key, Open, message};
 use crate::event::MessagePart;
-
-/// The furthest that unordered messages stay behind the first one that may still come: it follows what comes, so that
-/// MIDs wrap around.
-const REACH: u32 = HALF / 2;
-
-/// What is known of the messages of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
-    /// The ordered message that is delivered next.
-    next: Mid,
-    /// Unordered messages before this one will not come.
-    floor: Mid,
-}
-
-impl Numbers {
-    const fn first(self, unordered: bool) -> Mid {
-        if unordered { self.floor } else { self.next }
-    }
-}
-
-/// How far a message is ahead of `first`; half of all numbers or more if it is behind.
-const fn ahead(mid: u32, first: Mid) -> u32 {
-    mid.wrapping_sub(first.0)
-}
+use crate::time::Time;
 
 impl Interleaved {
-    fn first(&self, stream: u16, unordered: bool) -> Mid {
-        self.numbers.get(StreamId(stream)).first(unordered)
-    }
-
-    /// A message comes whose time is over. What is far ahead of the unordered messages so far takes their limit along.
-    pub(super) fn is_behind(&mut self, key: Key) -> bool {
-        let distance = ahead(key.mid, self.first(key.stream, key.unordered));
-        if key.unordered && distance < HALF && distance > REACH {
-            self.numbers.get_mut(StreamId(key.stream)).floor = Mid(key.mid.wrapping_sub(REACH));
-        }
-        distance >= HALF
-    }
-
-    //= RFC 9260 3.3.1-2 3.3.1-3 6.6-1 6.6-2 6.6-3
-    /// Unordered messages never wait.
-    pub(super) fn is_turn(&self, key: Key) -> bool {
-        key.unordered || key.mid == self.first(key.stream, false).0
-    }
-
-    /// An ordered message is handed over.
-    pub(super) fn pass(&mut self, key: Key) {
-        let numbers = self.numbers.get_mut(StreamId(key.stream));
-        // One that waited for the end of another message may have been passed over meanwhile.
-        if ahead(key.mid, numbers.next) < HALF {
-            numbers.next = Mid(key.mid).wrapping_add(1);
-        }
-    }
-
     /// Hands over the ordered messages of a stream whose turn it is.
     pub(super) fn deliver_held(&mut self, key: Key, out: &mut Delivery) {
         if key.unordered {
@@ -106,13 +57,10 @@ impl Interleaved {
                 self.drop_message(key, out);
             }
         }
-        let numbers = self.numbers.get_mut(StreamId(stream));
-        let next = mid.wrapping_add(1);
+        self.numbers.get_mut(StreamId(stream)).begin_with(unordered, mid.wrapping_add(1));
         if unordered {
-            numbers.floor = next;
             return;
         }
-        numbers.next = next;
         self.deliver_held(Key { stream, unordered, mid: 0 }, out);
     }
 
@@ -162,5 +110,73 @@ impl Interleaved {
                 }
             }
         }
+    }
+
+    /// It is the turn of what waited for the end of a message.
+    pub(super) fn unblock(&mut self, ended: Option<Current>, out: &mut Delivery) {
+        let Some((key, waiting)) = ended.map(Current::into_waiting) else { return };
+        for key in waiting {
+            if self.is_complete(key) {
+                self.deliver(key, out);
+            } else if self.is_behind(key) {
+                self.drop_message(key, out);
+            }
+        }
+        self.deliver_held(Key { unordered: false, ..key }, out);
+    }
+
+    /// The order of these streams ends: so do messages of theirs that are handed over in parts.
+    fn abort_parts_of(&mut self, streams: &StreamSet, out: &mut Delivery) {
+        let Some(parts) = &self.extra.parts else { return };
+        let theirs = |key: &Key| streams.contains(StreamId(key.stream));
+        for key in parts.keys().filter(theirs).collect::<Vec<Key>>() {
+            self.drop_message(key, out);
+        }
+    }
+
+    /// Nothing more comes: messages that are handed over in parts end, and no other one begins.
+    pub(in super::super) fn end_partial_delivery(&mut self, out: &mut Delivery) {
+        self.abort_parts_of(&StreamSet::All, out);
+        self.extra.parts = None;
+    }
+
+    //= RFC 9260 6-11 6.9-1 6.9-14
+    /// A complete message is handed over, or what is left of it, unless another one of its stream has to end before.
+    pub(super) fn deliver(&mut self, key: Key, out: &mut Delivery) {
+        if self.is_blocked(key) {
+            self.wait_for_end(key);
+            return;
+        }
+        let Some((open, mut pieces)) = self.remove(key) else { return };
+        let Open { tsn, ppid, mut buffer, completed_at, .. } = open;
+        let payload = match pieces.pop_if(|_| buffer.is_empty() && open.count == 1) {
+            Some(piece) => piece.payload,
+            None => {
+                buffer.reserve_exact(open.bytes - buffer.len());
+                pieces.iter().for_each(|piece| buffer.extend_from_slice(&piece.payload));
+                trimmed(buffer)
+            }
+        };
+        let begun = self.end_parts(key).filter(Current::is_begun);
+        let part = if begun.is_some() { MessagePart::Last } else { MessagePart::Whole };
+        self.hand_over(key, tsn, ppid, (payload, part), completed_at.unwrap_or_default(), out);
+        self.unblock(begun, out);
+    }
+
+    pub(super) fn hand_over(
+        &mut self,
+        key: Key,
+        tsn: Tsn,
+        ppid: Ppid,
+        (payload, part): (Bytes, MessagePart),
+        completed_at: Time,
+        out: &mut Delivery,
+    ) {
+        if !key.unordered && part != MessagePart::Aborted {
+            self.pass(key);
+        }
+        let busy = out.ready() >= BACKLOG;
+        let payload = if busy { detach(payload, self.packet_len) } else { payload };
+        out.queue(message(key, (tsn, ppid), (payload, part), completed_at));
     }
 }

@@ -5,10 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tresse_wire::StreamId;
-
-use super::super::delivery::Delivery;
-use super::super::stream_set::StreamSet;
 use super::super::{PIECE, trimmed};
 use super::{Interleaved, Key, message};
 use crate::event::{MessagePart, ReceivedMessage};
@@ -41,6 +37,11 @@ impl Current {
     pub(super) const fn is_begun(&self) -> bool {
         self.begun
     }
+
+    /// Which it was, and what waits for its end.
+    pub(super) fn into_waiting(self) -> (Key, BTreeSet<Key>) {
+        (self.key, self.waiting)
+    }
 }
 
 impl Parts {
@@ -55,6 +56,11 @@ impl Parts {
             current.retain(|_, current| current.begun);
             readable.retain(|stream| current.contains_key(stream));
         }
+    }
+
+    /// Messages that are handed over in parts, or may be.
+    pub(super) fn keys(&self) -> impl Iterator<Item = Key> {
+        self.current.values().map(|current| current.key)
     }
 
     fn blocks(&self, key: Key) -> bool {
@@ -151,34 +157,5 @@ impl Interleaved {
         parts.current.get(&key.stream).filter(|current| current.key == key)?;
         parts.readable.remove(&key.stream);
         parts.current.remove(&key.stream)
-    }
-
-    /// It is the turn of what waited for the end of a message.
-    pub(super) fn unblock(&mut self, ended: Option<Current>, out: &mut Delivery) {
-        let Some(Current { key, waiting, .. }) = ended else { return };
-        for key in waiting {
-            if self.is_complete(key) {
-                self.deliver(key, out);
-            } else if self.is_behind(key) {
-                self.drop_message(key, out);
-            }
-        }
-        self.deliver_held(Key { unordered: false, ..key }, out);
-    }
-
-    /// The order of these streams ends: so do messages of theirs that are handed over in parts.
-    pub(super) fn abort_parts_of(&mut self, streams: &StreamSet, out: &mut Delivery) {
-        let Some(parts) = &self.extra.parts else { return };
-        let all = parts.current.values().map(|current| current.key);
-        let theirs = |key: &Key| streams.contains(StreamId(key.stream));
-        for key in all.filter(theirs).collect::<Vec<Key>>() {
-            self.drop_message(key, out);
-        }
-    }
-
-    /// Nothing more comes: messages that are handed over in parts end, and no other one begins.
-    pub(in super::super) fn end_partial_delivery(&mut self, out: &mut Delivery) {
-        self.abort_parts_of(&StreamSet::All, out);
-        self.extra.parts = None;
     }
 }

@@ -29,6 +29,15 @@ impl Open {
         self.begun.len() * 2 * size_of::<(u16, Begun)>() + self.unordered.memory()
     }
 
+    /// The message that goes on when it is the turn of `line`; if all wait in one, that which came first.
+    #[inline]
+    pub(super) fn goes_on(&self, line: Option<StreamId>) -> Option<&Begun> {
+        match line {
+            Some(line) => self.begun.get(&line.0),
+            None => self.begun.values().min_by_key(|begun| begun.number),
+        }
+    }
+
     /// Takes the MID of an unordered message.
     pub(super) fn next_unordered(&mut self, stream: StreamId) -> Mid {
         let next = self.unordered.get_mut(stream);
@@ -74,17 +83,6 @@ impl SendQueue {
     /// Whether messages are interleaved.
     pub(crate) fn is_interleaving(&self) -> bool {
         self.open.is_some()
-    }
-
-    /// The message of which a part has left that goes on when it is the turn of its line. Where all wait in one line it is
-    /// the one that came first.
-    #[inline]
-    pub(super) fn goes_on(&self, line: StreamId) -> Option<&Begun> {
-        let open = self.open.as_ref()?;
-        if self.turns.has_one_line() {
-            return open.begun.values().min_by_key(|begun| begun.number);
-        }
-        open.begun.get(&line.0)
     }
 
     /// Goes on with it: a chunk of at most `max_payload` bytes leaves.
@@ -155,5 +153,10 @@ impl SendQueue {
     pub(crate) fn holds_rest(&self, stream: StreamId, unordered: bool, mid: Mid) -> bool {
         let leaving = self.leaving(stream);
         leaving.is_some_and(|begun| begun.message.unordered == unordered && begun.mid == mid)
+    }
+
+    /// Whether a part of a message has left, and not all.
+    pub(crate) fn mid_message(&self) -> bool {
+        self.count_leaving() > 0
     }
 }

@@ -1,0 +1,36 @@
+//! Messages that are put together, and how one is taken out (RFC 8260 §2.1).
+
+use super::{Interleaved, Key, OPEN_CHARGE, Open, Piece, piece_charge};
+
+impl Interleaved {
+    pub(super) fn is_complete(&self, key: Key) -> bool {
+        self.open.get(&key).is_some_and(|open| open.completed_at.is_some())
+    }
+
+    /// Takes a message out: its fragments are done with.
+    pub(super) fn remove(&mut self, key: Key) -> Option<(Open, Vec<Piece>)> {
+        let open = self.open.remove(&key)?;
+        self.charge -= OPEN_CHARGE + open.buffer.len();
+        self.bytes -= open.bytes;
+        self.buffers -= open.buffer.capacity();
+        let mut pieces = Vec::new();
+        while let Some((&at, _)) = self.pieces.range((key, 0)..=(key, u64::MAX)).next() {
+            let Some(piece) = self.pieces.remove(&at) else { break };
+            let charge = piece_charge(piece.payload.len());
+            self.charge -= charge;
+            if self.beyond.remove(&piece.seq).is_some() {
+                self.beyond_charge -= charge;
+            }
+            self.note_done(piece.seq);
+            pieces.push(piece);
+        }
+        Some((open, pieces))
+    }
+
+    /// A chunk will never be dropped.
+    pub(in super::super) fn note_done(&mut self, seq: u64) {
+        if let Some(done) = self.extra.done.as_mut().filter(|_| seq >= self.edge) {
+            done.insert(seq);
+        }
+    }
+}
