@@ -170,7 +170,7 @@ impl Association {
             closing.reconfigure(now, &self.config.profile);
         }
         // What Nagle held back may leave.
-        self.opportunity();
+        self.paths.opportunity(&self.config.profile);
     }
 
     /// ABORT primitive.

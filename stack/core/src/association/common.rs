@@ -52,11 +52,6 @@ impl<'a> Common<'a> {
         self.outbox.push(self.paths, path, control)
     }
 
-    /// An opportunity to send came.
-    pub(super) fn opportunity(&mut self) {
-        self.paths.grant(self.profile().limits.max_burst);
-    }
-
     /// A timer starts on `path`: when it expires.
     pub(super) fn expires(&mut self, path: PathId) -> Time {
         let rto = self.paths[path].rto();

@@ -62,7 +62,7 @@ impl Association {
                 opening.forget_sample();
             }
             self.origin.call(path);
-            self.push_control(path, Control::CookieEcho);
+            self.outbox.push(&self.paths, path, Control::CookieEcho);
         }
     }
 
@@ -112,7 +112,7 @@ impl Association {
                 let other = self.paths.alternate(self.origin.path());
                 self.origin.call(other);
                 if other != path && self.paths[other].is_confirmed() {
-                    self.push_control(other, Control::CookieAck(None));
+                    self.outbox.push(&self.paths, other, Control::CookieAck(None));
                 }
             }
             self.send_cookie_ack(now, path, local);

@@ -152,7 +152,7 @@ impl Association {
         let path = path.unwrap_or_else(|| self.paths.data_path());
         if let Some(end) = self.fit_answer(incoming, path, &responses) {
             let responses = responses.slice(..end);
-            self.push_control(path, Control::AsconfAck(asconf.number, responses, back));
+            self.outbox.push(&self.paths, path, Control::AsconfAck(asconf.number, responses, back));
         }
         incoming.follow(&self.paths);
     }

@@ -34,7 +34,7 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         let Some((path, cwr)) = sender.on_ecne(&mut cx, ecne, arrival) else { return };
         if self.outbox.makes_way(path, &cwr) {
-            self.push_control(path, Control::Cwr(cwr));
+            self.outbox.push(&self.paths, path, Control::Cwr(cwr));
         }
     }
 

@@ -51,7 +51,7 @@ use tresse_wire::{CommonHeader, Tsn, VerificationTag};
 use crate::config::AssociationConfig;
 use crate::journal::Journal;
 use crate::path::source::Sources;
-use crate::path::{PathId, Paths};
+use crate::path::Paths;
 use crate::receive::Receiver;
 use crate::rng::Rng;
 use crate::send::{Context, Patience, Sender};
@@ -225,15 +225,5 @@ impl Association {
     /// What signs its packets.
     pub(crate) const fn authenticator(&self) -> &Authenticator {
         &self.extras.authenticator
-    }
-
-    /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
-    fn push_control(&mut self, path: PathId, control: Control) -> bool {
-        self.outbox.push(&self.paths, path, control)
-    }
-
-    /// An opportunity to send came.
-    fn opportunity(&mut self) {
-        self.paths.grant(self.config.profile.limits.max_burst);
     }
 }

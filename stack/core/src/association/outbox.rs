@@ -21,7 +21,7 @@ pub(crate) enum Control {
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
     /// A HEARTBEAT in an SCTP packet of just this many bytes.
-    Probe(Bytes, usize),
+    MtuProbe(Bytes, usize),
     Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
@@ -194,7 +194,7 @@ impl Control {
             self,
             Control::Heartbeat(..)
                 | Control::HeartbeatAck(..)
-                | Control::Probe(..)
+                | Control::MtuProbe(..)
                 | Control::Cwr(_)
         )
     }
@@ -219,7 +219,7 @@ impl Control {
         matches!(
             self,
             Control::Init
-                | Control::Probe(..)
+                | Control::MtuProbe(..)
                 | Control::Asconf(_)
                 | Control::AsconfAck(..)
                 | Control::ShutdownComplete(_)
@@ -247,7 +247,7 @@ impl Control {
     pub(super) fn len_bound(&self) -> usize {
         8 + match self {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
-            Control::Probe(b, _) => padded(b.len()) + 4,
+            Control::MtuProbe(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
             Control::ReConfig(b, _) | Control::AsconfAck(_, b, _) => padded(b.len()),
             _ => 0,

@@ -41,19 +41,19 @@ pub(super) fn on_timer(cx: &mut Common<'_>, path: PathId) {
     } else if p.state() != PathState::Active {
         p.mtu.suspend_search(Some(cx.now + RECESS));
     } else if let Some(size) = p.search_mtu(cx.now) {
-        send_probe(cx, path, size);
+        send_mtu_probe(cx, path, size);
     }
 }
 
 //= RFC 8899 3-2 3-5 3-16 4.1-2 6.2-1 6.2-2 6.2.2-1
 /// A HEARTBEAT chunk in an IP packet of just this size.
-fn send_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
+fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
     let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
     let rto = cx.paths[path].error_rto(cx.profile());
     let times = [cx.paths[path].rtt.srtt(), Some(rto)];
     let len = cx.paths[path].packet_in(size);
     let bytes = Bytes::copy_from_slice(&info.encode());
-    let queued = cx.push(path, Control::Probe(bytes, len));
+    let queued = cx.push(path, Control::MtuProbe(bytes, len));
     let p = &mut cx.paths[path];
     p.mtu.on_probe(cx.now, info, size, times);
     p.counters.mtu_probes_sent += u64::from(queued);

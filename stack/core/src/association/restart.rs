@@ -83,8 +83,8 @@ impl Association {
         let offered = self.confirm_offered(cookie);
         let from = self.paths.find(source).filter(|p| self.paths[*p].is_confirmed());
         let path = from.or(offered).unwrap_or_else(|| self.paths.data_path());
-        self.push_control(path, Control::ShutdownAck(None));
+        self.outbox.push(&self.paths, path, Control::ShutdownAck(None));
         let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
-        self.push_control(path, Control::Error(causes));
+        self.outbox.push(&self.paths, path, Control::Error(causes));
     }
 }

@@ -78,7 +78,7 @@ impl Association {
 
     pub(super) fn send_init(&mut self, now: Time, opening: Opening) {
         self.phase = Phase::CookieWait(opening.sent(now));
-        self.push_control(self.origin.path(), Control::Init);
+        self.outbox.push(&self.paths, self.origin.path(), Control::Init);
         self.start_t1(now);
     }
 
@@ -241,9 +241,9 @@ impl Association {
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
         self.phase = Phase::CookieEchoed(opening.answered(now), echo);
         self.outbox.clear();
-        self.push_control(self.origin.path(), Control::CookieEcho);
+        self.outbox.push(&self.paths, self.origin.path(), Control::CookieEcho);
         self.start_t1(now);
-        self.opportunity();
+        self.paths.opportunity(&self.config.profile);
     }
 
     //= RFC 9260 5.1-15 5.1-16 5.1-17
@@ -272,7 +272,7 @@ impl Association {
             // §5.1: the tag is the Initiate Tag of the INIT ACK.
             Refusal::Abort(causes) => Abort { tag, reflected: false, causes },
         };
-        self.push_control(path, Control::Abort(abort));
+        self.outbox.push(&self.paths, path, Control::Abort(abort));
         if fatal {
             self.close(CloseReason::ProtocolViolation(what));
         }
@@ -336,7 +336,7 @@ impl Association {
         parts.extras.changes.heed(&mut cx);
         parts.monitor.start(&mut cx, parts.halves.sender);
         parts.halves.sender.establish(&mut cx.sending());
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
         if to_be_closed {
             self.begin_shutdown(now);
         }

@@ -24,7 +24,7 @@ impl Association {
 
     pub(super) fn begin_shutdown(&mut self, now: Time) {
         self.phase.close(Step::Pending);
-        self.opportunity(); // What Nagle held back is last now.
+        self.paths.opportunity(&self.config.profile); // What Nagle held back is last now.
         self.continue_shutdown(now);
     }
 
@@ -71,7 +71,7 @@ impl Association {
                     if again && !answers {
                         self.answer_repeated_shutdown(now, incoming);
                     }
-                    self.opportunity();
+                    self.paths.opportunity(&self.config.profile);
                     self.continue_shutdown(now);
                 }
             }
@@ -103,7 +103,7 @@ impl Association {
         if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
             // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
             let source = incoming.answer_source(&self.paths, self.addresses());
-            self.push_control(incoming.path, Control::ShutdownComplete(source));
+            self.outbox.push(&self.paths, incoming.path, Control::ShutdownComplete(source));
             self.close(CloseReason::Shutdown);
         }
     }
@@ -131,7 +131,7 @@ impl Association {
     /// An INIT arrived in SHUTDOWN-ACK-SENT: SHUTDOWN ACK is sent again (§9.2).
     pub(crate) fn resend_shutdown_ack(&mut self) {
         if let Some(path) = self.phase.closing().map(|closing| closing.path()) {
-            self.push_control(path, Control::ShutdownAck(None));
+            self.outbox.push(&self.paths, path, Control::ShutdownAck(None));
         }
     }
 }

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Pace, Path, PathId};
 use crate::config::AssociationConfig;
+use crate::profile::Profile;
 use crate::time::Time;
 
 /// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
@@ -191,10 +192,10 @@ impl Paths {
         config.concurrent_transfer && self.len() > 1
     }
 
-    /// An opportunity to send came: this many packets may leave on each of them, all that can if that is 0. Credit
+    /// An opportunity to send came: Max.Burst packets may leave on each of them, all that can if that is 0. Credit
     /// that is not used is taken back when it is over; several SACKs handled before it add up.
-    pub(crate) fn grant(&mut self, max_burst: u32) {
-        let packets = max_burst as usize;
+    pub(crate) fn opportunity(&mut self, profile: &Profile) {
+        let packets = profile.limits.max_burst as usize;
         for path in self.iter_mut() {
             let bytes = packets * path.pmdcs();
             path.bursts.grant(Some(bytes).filter(|_| packets > 0));

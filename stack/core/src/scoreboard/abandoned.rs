@@ -44,10 +44,10 @@ impl Scoreboard {
         let given_up = chunk.chunk.clone();
         chunk.chunk.payload.clear();
         let (state, path, len) = (chunk.state, chunk.path, given_up.payload.len());
-        self.buffered_user_bytes -= len;
+        self.user_bytes.release(len);
         self.facts(path).buffered -= len;
         match state {
-            ChunkState::InFlight => self.flight_user_bytes -= len,
+            ChunkState::InFlight => self.user_bytes.arrive(len),
             ChunkState::Lost => {
                 self.lost.remove(seq);
                 self.lay_down(seq);

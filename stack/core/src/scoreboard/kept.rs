@@ -116,7 +116,7 @@ impl Scoreboard {
                 continue;
             }
             let len = std::mem::take(&mut outstanding.chunk.payload).len();
-            self.buffered_user_bytes -= len;
+            self.user_bytes.release(len);
             self.paths[usize::from(outstanding.path.0)].buffered -= len;
         }
     }

@@ -19,6 +19,7 @@ mod sack;
 mod taken_back;
 #[cfg(test)]
 mod tests;
+mod user_bytes;
 mod window;
 
 use std::collections::VecDeque;
@@ -39,6 +40,7 @@ use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;
 use packets::Packets;
+use user_bytes::UserBytes;
 use window::SackWindow;
 
 /// What mechanisms note of an outstanding chunk, at most: when it was sent (RACK), whether a repetition was
@@ -178,10 +180,7 @@ pub struct Scoreboard {
     base: u64,
     packets: Packets,
     paths: SmallVec<[PathFacts; 4]>,
-    /// User bytes in flight (the receiver's window counts no headers).
-    flight_user_bytes: usize,
-    /// User bytes that may be needed again: acknowledged neither cumulatively nor for good.
-    buffered_user_bytes: usize,
+    user_bytes: UserBytes,
     lost: RangeSet,
     runs: Runs,
     /// The highest sequence number ever acknowledged.
@@ -208,8 +207,7 @@ impl Scoreboard {
             base,
             packets: Packets::default(),
             paths: SmallVec::new(),
-            flight_user_bytes: 0,
-            buffered_user_bytes: 0,
+            user_bytes: UserBytes::default(),
             lost: RangeSet::default(),
             runs: Runs::default(),
             highest_acked: base - 1,
@@ -285,7 +283,7 @@ impl Scoreboard {
     /// Bytes of memory, with what recovery notes of each chunk.
     pub(crate) fn memory(&self) -> usize {
         let missing: usize = self.paths.iter().map(|path| path.missing.memory()).sum();
-        self.buffered_user_bytes
+        self.user_bytes.buffered()
             + self.ring.capacity() * (size_of::<Outstanding>() + NOTES)
             + self.packets.memory()
             + self.runs.memory()
@@ -304,12 +302,12 @@ impl Scoreboard {
 
     /// User bytes in flight on all paths: what the peer's window must hold.
     pub fn flight_user_bytes(&self) -> usize {
-        self.flight_user_bytes
+        self.user_bytes.in_flight()
     }
 
     /// User bytes acknowledged neither cumulatively nor for good: what the send buffer must keep.
     pub fn buffered_user_bytes(&self) -> usize {
-        self.buffered_user_bytes
+        self.user_bytes.buffered()
     }
 
     /// The lowest sequence number that was last sent on `path` and is not acknowledged.
@@ -385,8 +383,7 @@ impl Scoreboard {
         let user_bytes = chunk.payload.len();
         let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
         let header = self.header_len() as u8;
-        self.flight_user_bytes += user_bytes;
-        self.buffered_user_bytes += user_bytes;
+        self.user_bytes.begin(user_bytes);
         let facts = self.facts(path);
         facts.flight += counted;
         facts.buffered += user_bytes;

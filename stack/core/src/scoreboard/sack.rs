@@ -255,7 +255,7 @@ impl Scoreboard {
             match state {
                 ChunkState::InFlight => {
                     facts.flight -= size;
-                    self.flight_user_bytes -= user_bytes;
+                    self.user_bytes.arrive(user_bytes);
                 }
                 ChunkState::Lost => self.lost.remove(seq),
                 ChunkState::GapAcked | ChunkState::Abandoned => {}
@@ -270,7 +270,7 @@ impl Scoreboard {
                     }
                 });
             }
-            self.buffered_user_bytes -= user_bytes;
+            self.user_bytes.release(user_bytes);
             facts.buffered -= user_bytes;
             released(chunk);
             self.ring.pop_front();
@@ -327,7 +327,7 @@ impl Scoreboard {
         if state == ChunkState::InFlight {
             facts.flight -= size;
             facts.missing.remove(seq);
-            self.flight_user_bytes -= user_bytes;
+            self.user_bytes.arrive(user_bytes);
         } else {
             self.lost.remove(seq);
         }
@@ -353,7 +353,7 @@ impl Scoreboard {
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let eligible = !chunk.fast_retransmitted;
         let sent = chunk.struck_after();
-        self.flight_user_bytes += chunk.chunk.payload.len();
+        self.user_bytes.depart(chunk.chunk.payload.len());
         let facts = &mut self.paths[usize::from(path.0)];
         facts.flight += size;
         facts.unacked += 1;

@@ -73,7 +73,7 @@ impl Sender {
             self.watch_window(cx);
         }
         if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
-            cx.opportunity();
+            cx.paths.opportunity(cx.profile());
         }
     }
 
@@ -192,7 +192,7 @@ impl Sender {
         if self.abandonment.owed(path).is_some() {
             self.forward_after_timeout(cx, path);
         }
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 
     /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.
@@ -202,7 +202,7 @@ impl Sender {
                 self.lose(cx, seq, LossCause::PathFailure);
             }
         }
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 
     /// The first chunk that is outstanding is larger than `room`, and was sent three times: more than by chance is it lost.

@@ -31,11 +31,6 @@ impl<'a> Context<'a> {
         Context { now, state, config, strategy, paths, patience, journal }
     }
 
-    /// An opportunity to send came.
-    pub(super) fn opportunity(&mut self) {
-        self.paths.grant(self.profile().limits.max_burst);
-    }
-
     /// The peer answered over `path` what was first sent at `sent`.
     pub(super) fn path_answered(&mut self, path: PathId, sent: Time) {
         let is_living = self.paths.is_living(path);

@@ -60,7 +60,7 @@ impl Sender {
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
             self.watch_window(cx);
-            cx.opportunity();
+            cx.paths.opportunity(cx.profile());
             effects
         });
         self.work = Some(work);

@@ -87,6 +87,6 @@ impl Sender {
         for seq in self.in_flight(path) {
             self.lose(cx, seq, PathFacts::CAUSE);
         }
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 }

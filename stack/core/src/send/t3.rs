@@ -167,6 +167,6 @@ impl Sender {
         }
         self.retransmit_now(cx.profile());
         self.forward_after_timeout(cx, path);
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 }

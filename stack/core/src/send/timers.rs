@@ -37,7 +37,7 @@ impl Sender {
         let now = cx.now;
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
         if self.zero_window.on_timer(now) {
-            cx.opportunity();
+            cx.paths.opportunity(cx.profile());
         }
         if due(self.recovery.deadline()) || due(self.early_deadline(cx.paths)) {
             self.on_recovery_timer(cx);
@@ -79,7 +79,7 @@ impl Sender {
             cx.arm_t3(path, &self.zero_window);
         }
         self.act_on_losses(cx, &mut decisions);
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 
     /// When the first timer expires that is earlier than T3-rtx.

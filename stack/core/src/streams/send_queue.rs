@@ -203,7 +203,7 @@ impl SendQueue {
         let (number, line, queued) = self.lines.take(place)?;
         self.lifetimes.remove(&(queued.until, number, place));
         self.priorities.remove(queued.policy, number);
-        self.bytes -= queued.payload.len();
+        self.take_bytes(queued.payload.len());
         self.release(queued.stream, queued.payload.len());
         self.settle(line);
         Some((queued.policy, queued.failure(false)))
@@ -352,7 +352,7 @@ impl SendQueue {
             self.put_back(Begun { message, number, mid, fsn, taken });
             part
         };
-        self.bytes -= len;
+        self.take_bytes(len);
         let flags = DataFlags {
             // RFC 9260 §11.1.5: sack-immediately sets the I bit on the last DATA chunk used.
             immediate: ending && sack_immediately,
@@ -420,7 +420,7 @@ impl SendQueue {
     pub(crate) fn drain_unsent(&mut self) -> Vec<SendFailure> {
         let mut begun = Vec::new();
         for Begun { message, taken, .. } in self.take_all_leaving() {
-            self.bytes -= message.payload.len() - taken;
+            self.take_bytes(message.payload.len() - taken);
             begun.push(message.failure(true));
         }
         let places = self.lines.find(|_| true);

@@ -44,7 +44,7 @@ impl AddressChanges {
                     conclude(cx.journal, addresses.sources_mut(), request, outcome);
                 }
                 addresses.leave_lost(cx);
-                cx.opportunity();
+                cx.paths.opportunity(cx.profile());
                 self.follow_answers(cx, addresses, has_more, has_failed);
                 self.pursue(cx, addresses);
             }

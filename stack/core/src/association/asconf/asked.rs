@@ -109,19 +109,13 @@ impl AddressChanges {
             };
             match parameter {
                 Parameter::AddIpAddress(request) => {
-                    let refusal = match state.fails {
-                        false => add_address(cx, affected, incoming, &request, state).err(),
-                        true => Some(Refusal::Shortage),
-                    };
-                    state.fails |= refusal.is_some();
+                    let mut peer = Peer { cx, affected, incoming, state };
+                    let refusal = peer.change(|peer| peer.add(&request));
                     state.respond(refusal, &request, raw);
                 }
                 Parameter::DeleteIpAddress(request) => {
-                    let refusal = match state.fails {
-                        false => delete_address(cx, affected, incoming, &request, state).err(),
-                        true => Some(Refusal::Shortage),
-                    };
-                    state.fails |= refusal.is_some();
+                    let mut peer = Peer { cx, affected, incoming, state };
+                    let refusal = peer.change(|peer| peer.delete(&request));
                     state.respond(refusal, &request, raw);
                 }
                 Parameter::SetPrimaryAddress(request) => {
@@ -162,66 +156,76 @@ impl AddressChanges {
     }
 }
 
-//= RFC 5061 4.2.1-3 5.3-19
-fn add_address(
-    cx: &mut Common<'_>,
-    affected: &mut Affected<'_>,
-    incoming: &Incoming<'_>,
-    request: &AddressRequest,
-    state: &mut Processing,
-) -> Result<(), Refusal> {
-    let address = meant(request, incoming);
-    let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
-    let sources = affected.addresses.sources();
-    // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
-    // that many hosts have, such as that of a bridge between containers.
-    let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
-    let ours = sources.is_own(address) && !beside_us;
-    if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
-        return Err(Refusal::Unusable);
-    }
-    if cx.paths.find(address).is_some() {
-        return Ok(());
-    }
-    // What it lists may be reached at the port that its packets come from.
-    let encapsulation = incoming.encapsulation;
-    let added = add_path(cx, affected, address, encapsulation);
-    state.moved |= added.is_some();
-    added.map(|_| ()).ok_or(Refusal::Shortage)
+/// The peer whose addresses change.
+struct Peer<'a, 'b, 'c, 'p> {
+    cx: &'a mut Common<'b>,
+    affected: &'a mut Affected<'c>,
+    incoming: &'a Incoming<'p>,
+    state: &'a mut Processing,
 }
 
-//= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
-fn delete_address(
-    cx: &mut Common<'_>,
-    affected: &mut Affected<'_>,
-    incoming: &Incoming<'_>,
-    request: &AddressRequest,
-    state: &mut Processing,
-) -> Result<(), Refusal> {
-    let mut remove = |cx: &mut Common<'_>, path: PathId| {
-        let gone = remove_path(cx, &mut affected.halves, path);
-        state.moved |= gone.is_some();
-        state.gone.extend(gone);
-        gone.is_some()
-    };
-    let source = cx.paths.find(incoming.source);
-    if request.address.is_unspecified() {
-        // "all addresses of the peer except the source address of the packet".
-        let source = source.ok_or(Refusal::Source)?;
-        let others: Vec<PathId> = cx.paths.ids().filter(|path| *path != source).collect();
-        for path in others {
-            remove(cx, path);
+impl Peer<'_, '_, '_, '_> {
+    /// One request, unless one before it has failed: why it is refused, if it is.
+    fn change(
+        &mut self,
+        request: impl FnOnce(&mut Self) -> Result<(), Refusal>,
+    ) -> Option<Refusal> {
+        let refusal = if self.state.fails { Some(Refusal::Shortage) } else { request(self).err() };
+        self.state.fails |= refusal.is_some();
+        refusal
+    }
+
+    //= RFC 5061 4.2.1-3 5.3-19
+    fn add(&mut self, request: &AddressRequest) -> Result<(), Refusal> {
+        let Peer { cx, affected, incoming, state } = self;
+        let address = meant(request, incoming);
+        let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
+        let sources = affected.addresses.sources();
+        // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
+        // that many hosts have, such as that of a bridge between containers.
+        let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
+        let ours = sources.is_own(address) && !beside_us;
+        if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
+            return Err(Refusal::Unusable);
         }
-        return Ok(());
+        if cx.paths.find(address).is_some() {
+            return Ok(());
+        }
+        // What it lists may be reached at the port that its packets come from.
+        let added = add_path(cx, affected, address, incoming.encapsulation);
+        state.moved |= added.is_some();
+        added.map(|_| ()).ok_or(Refusal::Shortage)
     }
-    let path = cx.paths.find(request.address).ok_or(Refusal::Unusable)?;
-    if cx.paths.len() == 1 {
-        return Err(Refusal::Last);
+
+    //= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
+    fn delete(&mut self, request: &AddressRequest) -> Result<(), Refusal> {
+        let source = self.cx.paths.find(self.incoming.source);
+        if request.address.is_unspecified() {
+            // "all addresses of the peer except the source address of the packet".
+            let source = source.ok_or(Refusal::Source)?;
+            let others: Vec<PathId> = self.cx.paths.ids().filter(|path| *path != source).collect();
+            for path in others {
+                self.remove(path);
+            }
+            return Ok(());
+        }
+        let path = self.cx.paths.find(request.address).ok_or(Refusal::Unusable)?;
+        if self.cx.paths.len() == 1 {
+            return Err(Refusal::Last);
+        }
+        if request.address == self.incoming.source {
+            return Err(Refusal::Source);
+        }
+        if self.remove(path) { Ok(()) } else { Err(Refusal::Last) }
     }
-    if request.address == incoming.source {
-        return Err(Refusal::Source);
+
+    fn remove(&mut self, path: PathId) -> bool {
+        let gone = remove_path(self.cx, &mut self.affected.halves, path);
+        self.state.moved |= gone.is_some();
+        let is_gone = gone.is_some();
+        self.state.gone.extend(gone);
+        is_gone
     }
-    if remove(cx, path) { Ok(()) } else { Err(Refusal::Last) }
 }
 
 /// The address that a request is about: a wildcard means where the packet comes from.

@@ -61,7 +61,7 @@ impl Reconfiguration {
         }
         let event = halves.association_event(ReconfigurationOutcome::Performed);
         self.tell_after_reading(cx, halves, event);
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
         Some(request)
     }
 }

@@ -58,7 +58,7 @@ impl Association {
                 let (fields, parameters) = self.init_chunk();
                 writer.init(&fields, &parameters);
             }
-            Control::Probe(info, len) => {
+            Control::MtuProbe(info, len) => {
                 leaving.whole = true;
                 writer.heartbeat(&info);
                 // Of the size that it shall have in the end.
@@ -138,7 +138,8 @@ impl Association {
     fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
         match control {
             // Written by the caller, which knows more of their packets.
-            Control::Init | Control::Probe(..) | Control::Asconf(_) | Control::AsconfAck(..) => {}
+            Control::Init | Control::MtuProbe(..) | Control::Asconf(_) | Control::AsconfAck(..) => {
+            }
             Control::CookieEcho => match self.phase.echo() {
                 Some(echo) => echo.write(writer),
                 None => writer.cookie_echo(&[]),

@@ -9,7 +9,7 @@
 
 use super::{Agreed, Detector, Episode, Finding};
 use crate::profile::Profile;
-use crate::recovery::{Decisions, SackFacts};
+use crate::recovery::SackFacts;
 
 /// Two variants of Eifel, of which one may not be in use.
 #[derive(Debug)]
@@ -25,17 +25,12 @@ impl<A: Detector, B: Detector> Detector for Either<A, B> {
         (both.timestamp.is_some() || both.retransmit_bit.is_some()).then_some(both)
     }
 
-    fn judge(
-        &mut self,
-        facts: &SackFacts<'_>,
-        episode: Option<&Episode>,
-        decisions: &mut Decisions,
-    ) -> Finding {
-        if episode.is_none_or(|episode| episode.decided) {
+    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+        if episode.decided {
             return Finding::Wait;
         }
-        let timestamp = self.timestamp.as_mut().map(|e| e.judge(facts, episode, decisions));
-        let bit = self.retransmit_bit.as_mut().map(|e| e.judge(facts, episode, decisions));
+        let timestamp = self.timestamp.as_mut().map(|e| e.read(facts, episode));
+        let bit = self.retransmit_bit.as_mut().map(|e| e.read(facts, episode));
         first(timestamp, bit).unwrap_or(Finding::Wait)
     }
 }

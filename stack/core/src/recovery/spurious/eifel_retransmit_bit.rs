@@ -13,7 +13,7 @@ use super::cover_ack::is_judged;
 use super::{Agreed, Detector, Episode, Finding};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
-use crate::recovery::{Decisions, SackFacts};
+use crate::recovery::SackFacts;
 
 #[derive(Debug)]
 pub(super) struct EifelRetransmitBit {
@@ -27,18 +27,7 @@ impl Detector for EifelRetransmitBit {
         enabled.then_some(EifelRetransmitBit { cover_ack: parameters.cover_ack })
     }
 
-    fn judge(
-        &mut self,
-        facts: &SackFacts<'_>,
-        episode: Option<&Episode>,
-        _: &mut Decisions,
-    ) -> Finding {
-        episode.map_or(Finding::Wait, |episode| self.answer(facts, episode))
-    }
-}
-
-impl EifelRetransmitBit {
-    fn answer(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
         if episode.max_retransmit.is_none() {
             return Finding::Wait;
         }

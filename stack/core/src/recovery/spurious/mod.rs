@@ -138,8 +138,14 @@ trait Detector: Sized {
         &mut self,
         facts: &SackFacts<'_>,
         episode: Option<&Episode>,
-        decisions: &mut Decisions,
-    ) -> Finding;
+        _decisions: &mut Decisions,
+    ) -> Finding {
+        episode.map_or(Finding::Wait, |episode| self.read(facts, episode))
+    }
+    /// What the SACK says of an open episode.
+    fn read(&mut self, _facts: &SackFacts<'_>, _episode: &Episode) -> Finding {
+        Finding::Wait
+    }
     /// Whether it may find something after another one has [decided](Finding::Done).
     fn keeps_open(&self) -> bool {
         false

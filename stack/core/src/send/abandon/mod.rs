@@ -227,7 +227,7 @@ impl Sender {
             self.report(cx, policy, failure);
         }
         self.advance(cx);
-        cx.opportunity();
+        cx.paths.opportunity(cx.profile());
     }
 
     /// A message was given up: it is counted, and the application told.

@@ -103,7 +103,7 @@ impl SendQueue {
         let begun = self.take_leaving(stream)?;
         let rest = begun.message.payload.len() - begun.taken;
         let message = begun.message;
-        self.bytes -= rest;
+        self.take_bytes(rest);
         self.on_abandoned(message.stream, rest);
         self.settle(self.turns.line_of(message.stream));
         let unordered = message.unordered;

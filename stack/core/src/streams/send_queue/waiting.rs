@@ -16,6 +16,12 @@ impl SendQueue {
         }
     }
 
+    /// This many user bytes have left, or leave no more.
+    #[inline]
+    pub(super) fn take_bytes(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+    }
+
     /// The stream of the message of a line that may begin next, or go on.
     #[inline]
     fn upcoming(&self, line: StreamId) -> Option<StreamId> {
