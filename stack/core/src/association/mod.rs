@@ -50,8 +50,8 @@ use tresse_wire::{CommonHeader, Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
 use crate::journal::Journal;
-use crate::path::source::Sources;
 use crate::path::Paths;
+use crate::path::source::Sources;
 use crate::receive::Receiver;
 use crate::rng::Rng;
 use crate::send::{Context, Patience, Sender};

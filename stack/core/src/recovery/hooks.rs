@@ -198,11 +198,6 @@ impl Recovery {
         }
     }
 
-    /// When the first early timer expires, if T3-rtx does at `t3`.
-    pub(crate) fn early_deadline(&self, t3: Option<Time>) -> Option<Time> {
-        self.algorithms.iter().filter_map(|algorithm| algorithm.early()?.due(t3)).min()
-    }
-
     /// Early timers may have expired. Returns whether what is decided takes the place of T3-rtx.
     pub(crate) fn on_early(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) -> bool {
         let mut replaces = false;

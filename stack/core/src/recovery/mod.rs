@@ -415,9 +415,16 @@ impl Recovery {
         }
     }
 
-    /// The earliest deadline of the algorithms; that of early timers is apart.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        self.algorithms.iter().filter_map(|a| a.get().deadline()).min()
+    /// The earliest deadline of the algorithms, early timers included, if T3-rtx expires at `t3`.
+    pub(crate) fn deadline(&self, t3: Option<Time>) -> Option<Time> {
+        let mut first = None;
+        for algorithm in &self.algorithms {
+            let early = algorithm.early().and_then(|early| early.due(t3));
+            for at in [algorithm.deadline(), early].into_iter().flatten() {
+                first = Some(first.map_or(at, |first: Time| first.min(at)));
+            }
+        }
+        first
     }
 
     pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {

@@ -79,6 +79,13 @@ macro_rules! algorithms {
             }
 
             #[inline]
+            pub(super) fn deadline(&self) -> Option<Time> {
+                match self {
+                    $(AnyAlgorithm::$name(a) => a.deadline(),)*
+                }
+            }
+
+            #[inline]
             pub(super) fn early(&self) -> Option<Early> {
                 match self {
                     $(AnyAlgorithm::$name(a) => a.early(),)*

@@ -22,8 +22,7 @@ impl Sender {
         state: State,
     ) -> Option<Time> {
         let deadlines = [
-            self.recovery.deadline(),
-            self.early_deadline(paths),
+            self.recovery_deadline(paths),
             paths.departure_deadline(),
             self.silence_deadline(paths, config, state),
             self.queue.deadline(),
@@ -39,7 +38,7 @@ impl Sender {
         if self.zero_window.on_timer(now) {
             cx.paths.opportunity(cx.profile());
         }
-        if due(self.recovery.deadline()) || due(self.early_deadline(cx.paths)) {
+        if due(self.recovery_deadline(cx.paths)) {
             self.on_recovery_timer(cx);
         }
         let silent = if due(self.silence_deadline(cx.paths, cx.config, cx.state)) {
@@ -82,8 +81,8 @@ impl Sender {
         cx.paths.opportunity(cx.profile());
     }
 
-    /// When the first timer expires that is earlier than T3-rtx.
-    fn early_deadline(&self, paths: &Paths) -> Option<Time> {
-        self.recovery.early_deadline(paths[paths.data_path()].t3.deadline())
+    /// That of the recovery algorithms.
+    fn recovery_deadline(&self, paths: &Paths) -> Option<Time> {
+        self.recovery.deadline(paths[paths.data_path()].t3.deadline())
     }
 }
