@@ -205,7 +205,7 @@ fn a_window_that_was_lowered_twice_is_soon_back_at_its_floor() {
 }
 
 /// A retransmission is lost although there is no queue, and the window was lowered below the floor of ssthresh
-/// (`core/src/congestion/floor.rs`).
+/// (`core/src/congestion/second_loss.rs`).
 #[test]
 fn a_retransmission_lost_on_a_calm_path_leaves_the_window_at_its_floor() {
     assert_harmless(&[257]);

@@ -9,12 +9,12 @@ mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
 mod cubic;
-mod floor;
 mod hystart_plus_plus;
 mod lia;
 mod olia;
 mod prr;
 mod rfc9260;
+mod second_loss;
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ pub(crate) trait CongestionControl {
         None
     }
     /// Its window follows what was measured of the path, whatever is lost: nothing else moves it. Rate reduction, the
-    /// floor of ssthresh ([`floor`]), and what the path holds without a queue are for windows that a loss cuts.
+    /// floor of ssthresh ([`second_loss`]), and what the path holds without a queue are for windows that a loss cuts.
     fn is_model_based(&self) -> bool {
         false
     }

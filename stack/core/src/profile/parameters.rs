@@ -220,7 +220,7 @@ parameters! {
         /// RFC 2960 says 2.
         ssthresh_floor: f64 = 4.0,
         /// The same on a path whose queue does not hold that floor: a recovery has lost its own retransmissions there, or
-        /// one has followed the other (`congestion/floor.rs`). One path at a time. 1 to 100; default 4: no other. RFC
+        /// one has followed the other (`congestion/second_loss.rs`). One path at a time. 1 to 100; default 4: no other. RFC
         /// 5681 §3.1 says 2.
         overloaded_floor: f64 = 4.0,
         /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK; where packets are paced, by all that was

@@ -6,7 +6,7 @@
 //! there a needless packet lengthens the queue, which makes more chunks look lost. So a guess needs
 //! - a **calm** path, whose round trip is what it is without a queue (`path/calm.rs`);
 //! - a chunk that is **late**: it waits longer than any SACK has taken in the last minutes, of at least four
-//!   (`bundling/overdue.rs`), and than a repair in front of it would explain (`path/calm.rs`); and no repair of
+//!   (`bundling/late_sacks.rs`), and than a repair in front of it would explain (`path/calm.rs`); and no repair of
 //!   another chunk is unanswered. A repair is a packet more than the stream has by itself. On a slow link that is
 //!   nearly full the queue that it makes lasts, and chunk after chunk would look lost behind it. What one adds
 //!   is known after four;

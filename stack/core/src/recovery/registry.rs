@@ -11,7 +11,7 @@ use super::budget::Budget;
 use super::bundling::Worth;
 use super::bundling::bundle_fast_retransmit::BundleFastRetransmit;
 use super::bundling::bundle_new::BundleNew;
-use super::bundling::overdue::Overdue;
+use super::bundling::late_sacks::LateSacks;
 use super::chunk_rescheduling::Rescheduling;
 use super::immediate_sack::ImmediateSack;
 use super::loss::early_retransmit_bytes::EarlyRetransmitBytes;
@@ -283,7 +283,7 @@ rules! {
 // The same for those that are there in any case.
 advisors! {
     thin_stream: ThinStream,
-    overdue: Overdue,
+    late_sacks: LateSacks,
     budget: Budget,
     immediate_sack: ImmediateSack,
     chunk_rescheduling: Rescheduling,

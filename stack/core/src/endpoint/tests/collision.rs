@@ -148,7 +148,8 @@ fn a_tag_is_that_of_one_association_whoever_else_was_given_it() {
     let (mut script, cookie, other) = calls_from_another_address(State::Established);
     let mut second = open_cookie(&script, &cookie);
     second.peer.tag = VerificationTag(0x0ddba11);
-    let cookie = script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([7; 32]), &second);
+    let cookie =
+        script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([7; 32]), &second);
     let sent = script.give_from(other, packet(script.tag, |w| w.cookie_echo(&cookie)));
     assert!(sent.is_empty());
     assert_eq!((script.end.associations(), script.state()), (vec![script.id], State::Established));
@@ -264,7 +265,8 @@ fn give_cookie_with(
         created: script.now - age,
         life: secs(60),
     };
-    let sealed = script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([0; 32]), &cookie);
+    let sealed =
+        script.end.greeter.keys_mut().seal(script.now, &mut Rng::from_seed([0; 32]), &cookie);
     script.give_bytes(packet(local_tag, |w| w.cookie_echo(&sealed)))
 }
 

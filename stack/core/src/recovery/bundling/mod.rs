@@ -2,11 +2,11 @@
 
 pub(crate) mod bundle_fast_retransmit;
 pub(crate) mod bundle_new;
-pub(crate) mod overdue;
+pub(crate) mod late_sacks;
 
 use crate::ids::LossCause;
 
-/// Which chunks in flight are worth a place: any of them, or those [`overdue`] by this many RTTVAR.
+/// Which chunks in flight are worth a place: any of them, or those whose SACK is late ([`late_sacks`]) by this many RTTVAR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worth(Option<f64>);
 
@@ -14,8 +14,8 @@ impl Worth {
     /// Why they leave again.
     pub(crate) const CAUSE: LossCause = LossCause::Bundled;
 
-    pub(super) const fn new(overdue: Option<f64>) -> Worth {
-        Worth(overdue)
+    pub(super) const fn new(rttvars: Option<f64>) -> Worth {
+        Worth(rttvars)
     }
 
     /// Any of them.
@@ -23,7 +23,7 @@ impl Worth {
         self.0.is_none()
     }
 
-    /// By how many RTTVAR they are overdue.
+    /// By how many RTTVAR their SACK is late.
     pub(super) const fn rttvars(self) -> Option<f64> {
         self.0
     }

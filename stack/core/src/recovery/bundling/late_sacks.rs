@@ -1,7 +1,7 @@
 //! Which chunks in flight are worth bundling.
 //!
 //! Idea: a chunk whose SACK cannot have come yet is probably under way, and sending it again is
-//! probably in vain. One whose SACK is overdue is probably lost. With `overdue_only` bundling
+//! probably in vain. One whose SACK is late is probably lost. With `overdue_only` bundling
 //! (Pedersen 2006 §4.2.2, §4.4) keeps to the latter: it repairs losses before they are declared and
 //! hardly ever sends a duplicate.
 //!
@@ -37,11 +37,11 @@ struct Answers {
 
 /// The latest round-trip time of each path, and those of the last minutes.
 #[derive(Debug, Default)]
-pub(in crate::recovery) struct Overdue {
+pub(in crate::recovery) struct LateSacks {
     paths: SmallVec<[Answers; 4]>,
 }
 
-impl Overdue {
+impl LateSacks {
     fn take(&mut self, path: usize, now: Time, rtt: Duration) {
         self.paths.resize(self.paths.len().max(path + 1), Answers::default());
         let answers = &mut self.paths[path];
@@ -55,9 +55,9 @@ impl Overdue {
     }
 }
 
-impl Advisor for Overdue {
-    fn of(_profile: &Profile) -> Overdue {
-        Overdue::default()
+impl Advisor for LateSacks {
+    fn of(_profile: &Profile) -> LateSacks {
+        LateSacks::default()
     }
 
     fn on_sack(&mut self, facts: &SackFacts<'_>) {
@@ -91,19 +91,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_is_overdue_when_its_sack_should_have_come() {
+    fn a_chunk_is_overdue_when_its_sack_is_late() {
         let ms = Duration::from_millis;
-        let mut overdue = Overdue::default();
-        let age = |o: &Overdue, srtt| o.late_from(PathId(0), srtt, ms(10), 4.0);
-        assert_eq!(age(&overdue, None), None, "nothing is known yet");
-        assert_eq!(age(&overdue, Some(ms(200))), Some(ms(240)));
-        overdue.take(0, Time::ZERO, ms(230));
-        assert_eq!(age(&overdue, Some(ms(200))), Some(ms(270)), "behind a queue");
-        assert_eq!(overdue.longest(PathId(0)), None, "who knows");
+        let mut late = LateSacks::default();
+        let age = |o: &LateSacks, srtt| o.late_from(PathId(0), srtt, ms(10), 4.0);
+        assert_eq!(age(&late, None), None, "nothing is known yet");
+        assert_eq!(age(&late, Some(ms(200))), Some(ms(240)));
+        late.take(0, Time::ZERO, ms(230));
+        assert_eq!(age(&late, Some(ms(200))), Some(ms(270)), "behind a queue");
+        assert_eq!(late.longest(PathId(0)), None, "who knows");
         for rtt in [200, 300, 200] {
-            overdue.take(0, Time::ZERO, ms(rtt));
+            late.take(0, Time::ZERO, ms(rtt));
         }
-        assert_eq!(overdue.longest(PathId(0)), Some(ms(300)));
-        assert_eq!(overdue.longest(PathId(1)), None);
+        assert_eq!(late.longest(PathId(0)), Some(ms(300)));
+        assert_eq!(late.longest(PathId(1)), None);
     }
 }
