@@ -16,7 +16,8 @@ use crate::send::{Context, Patience, Sender};
 use crate::state::State;
 use crate::time::Time;
 
-/// What is no part's own.
+/// What is no part's own. It is open as a whole: what it has is closed by itself, but for settings and identity, which no part
+/// changes.
 pub(super) struct Common<'a> {
     pub(super) now: Time,
     pub(super) state: State,
