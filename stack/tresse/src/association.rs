@@ -249,6 +249,8 @@ impl Association {
     /// `StreamsReset`, `AssociationReset`, `StreamsAdded`, `AddressChanged`, `PeerAddressAdded`, `PeerAddressRemoved`, and `Closed`
     /// as the last one; then `None`. The newest 64 are kept for a reader that is late; [`events_missed`](Self::events_missed)
     /// counts the others.
+    ///
+    /// The end is no error here: it is the last event, and [`close_reason`](Self::close_reason) tells it for good.
     pub async fn next_event(&self) -> Option<Event> {
         wait(&self.inner.signals.changed, || {
             let mut state = self.inner.shared.lock();

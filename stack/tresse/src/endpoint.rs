@@ -152,11 +152,11 @@ impl Endpoint {
         self.connect_with(peer, self.inner.association.clone()).await
     }
 
-    /// As [`connect`](Self::connect), with settings of its own; their `encapsulation` has no meaning here, as the peer
-    /// has a [`udp_port`](Peer::udp_port).
+    /// As [`connect`](Self::connect), with settings of its own. How packets travel is the endpoint's to say, and the peer's
+    /// [`udp_port`](Peer::udp_port): their `encapsulation` is `None`, or the same.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`ConnectError`]; `Config` for another `encapsulation`.
     pub async fn connect_with(
         &self,
         peer: impl Into<Peer>,
@@ -168,6 +168,10 @@ impl Endpoint {
             self.learn_zone(zone);
         }
         let encapsulation = shared.is_encapsulated().then_some(peer.udp_port);
+        if config.encapsulation.is_some() && config.encapsulation != encapsulation {
+            let what = "encapsulation is that of the endpoint, to the UDP port of the peer";
+            return Err(ConnectError::Config(what.to_owned()));
+        }
         let config = AssociationConfig { encapsulation, ..config };
         let association = shared.act(|state, now| {
             if let Some(why) = &state.ended {

@@ -31,6 +31,20 @@ fn impatient() -> Arc<Profile> {
     Arc::new(Profile::standard().with_overrides(toml).unwrap())
 }
 
+/// What the settings say of it and the peer contradict each other.
+#[tokio::test]
+async fn another_encapsulation_than_that_of_the_peer_is_refused() {
+    let (server, client) = (server(), Endpoint::bind(Config::client(loopback())).unwrap());
+    let port = server.local_addr().port();
+    let peer = || tresse::Peer::from((server.local_addr(), PORT));
+    let settings =
+        |encapsulation| tresse::AssociationConfig { encapsulation, ..Default::default() };
+    let other = client.connect_with(peer(), settings(Some(port ^ 1))).await;
+    assert!(matches!(&other, Err(ConnectError::Config(_))), "{other:?}");
+    let same = soon("connecting", client.connect_with(peer(), settings(Some(port)))).await;
+    assert!(same.is_ok(), "{same:?}");
+}
+
 async fn pair() -> (Association, Association) {
     let server = server();
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
