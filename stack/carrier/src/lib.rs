@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod address;
+mod alike;
 mod batch;
 mod carrier;
 mod icmp;

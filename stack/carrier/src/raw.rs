@@ -17,14 +17,13 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::address::AddressMap;
+use crate::alike::alike;
 use crate::batch::{SendQueue, Target};
 use crate::icmp::ErrorQueue;
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 use crate::sys;
-use crate::{
-    CarrierStats, IcmpMessage, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp,
-};
+use crate::{CarrierStats, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
 const IPPROTO_SCTP: i32 = 132;
@@ -57,6 +56,8 @@ pub struct RawCarrier {
     writable: Writable,
     stats: CarrierStats,
 }
+
+alike!(RawCarrier);
 
 impl RawCarrier {
     /// Opens a socket on one local address, or on all of a family if it is unspecified.
@@ -102,28 +103,6 @@ impl RawCarrier {
         })
     }
 
-    /// The address that it is bound to, with port 0.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.local
-    }
-
-    /// What it has done so far.
-    pub fn stats(&self) -> CarrierStats {
-        self.stats
-    }
-
-    /// Remembers the interface through which a link-local IPv6 peer is reached.
-    pub fn learn_zone(&mut self, peer: SocketAddr) {
-        self.addresses.learn(peer);
-    }
-
-    /// Appends the ICMP messages that have arrived.
-    pub fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
-        let before = out.len();
-        self.errors.poll(cx, out);
-        self.stats.icmp_received += (out.len() - before) as u64;
-    }
-
     /// Appends the packets that have arrived to `out` and gives their number, at least 1.
     ///
     /// # Errors
@@ -155,11 +134,6 @@ impl RawCarrier {
         let interface = self.addresses.interface(source, to.destination);
         let target = Target { destination, source, interface, ecn: to.ecn, fragment: to.fragment };
         self.queue.push(target, packet, 1);
-    }
-
-    /// Whether so much waits that the caller should stop queueing until a flush has succeeded.
-    pub fn is_full(&self) -> bool {
-        self.queue.is_full()
     }
 
     /// Sends what is queued. Pending when the system's buffer is full: the rest stays queued.

@@ -14,6 +14,7 @@ use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::address::AddressMap;
+use crate::alike::alike;
 use crate::batch::{SendQueue, Target};
 #[cfg(target_os = "linux")]
 use crate::icmp::ErrorQueue;
@@ -23,9 +24,7 @@ use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 #[cfg(target_os = "linux")]
 use crate::sys;
-use crate::{
-    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, Outgoing, Reactor, SocketOptions, ecn_of,
-};
+use crate::{CarrierStats, DEFAULT_UDP_PORT, Incoming, Outgoing, Reactor, SocketOptions, ecn_of};
 
 /// A UDP socket that carries SCTP packets, many per system call where the kernel can.
 ///
@@ -55,6 +54,8 @@ pub struct UdpCarrier {
     writable: Writable,
     stats: CarrierStats,
 }
+
+alike!(UdpCarrier);
 
 impl UdpCarrier {
     /// Binds a socket. Port 0 lets the system choose; [`DEFAULT_UDP_PORT`] is the registered one.
@@ -110,22 +111,6 @@ impl UdpCarrier {
         })
     }
 
-    /// The address and port the socket is bound to.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.local
-    }
-
-    /// What it has done so far.
-    pub fn stats(&self) -> CarrierStats {
-        self.stats
-    }
-
-    /// Remembers the interface through which a link-local IPv6 peer is reached. Peers that send
-    /// first are remembered without it; other addresses do not need it.
-    pub fn learn_zone(&mut self, peer: SocketAddr) {
-        self.addresses.learn(peer);
-    }
-
     /// Appends the packets that have arrived to `out` and gives their number, at least 1.
     ///
     /// # Errors
@@ -176,11 +161,6 @@ impl UdpCarrier {
         self.queue.push(target, packet, self.state.max_gso_segments());
     }
 
-    /// Whether so much waits that the caller should stop queueing until a flush has succeeded.
-    pub fn is_full(&self) -> bool {
-        self.queue.is_full()
-    }
-
     /// Sends what is queued. Pending when the system's buffer is full: the rest stays queued.
     /// Errors of single datagrams are counted and do not stop the others.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -194,18 +174,6 @@ impl UdpCarrier {
         }
         Poll::Ready(())
     }
-
-    /// Appends the ICMP messages that have arrived.
-    #[cfg(target_os = "linux")]
-    pub fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
-        let before = out.len();
-        self.errors.poll(cx, out);
-        self.stats.icmp_received += (out.len() - before) as u64;
-    }
-
-    /// Appends the ICMP messages that have arrived: none on this system (RFC 6951 §5.5 permits it).
-    #[cfg(not(target_os = "linux"))]
-    pub fn poll_icmp(&mut self, _cx: &mut Context<'_>, _out: &mut Vec<IcmpMessage>) {}
 
     /// Waits until everything queued was sent; see [`poll_flush`](Self::poll_flush).
     pub async fn flush(&mut self) {
