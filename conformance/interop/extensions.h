@@ -36,6 +36,36 @@ static void reset(peer_socket sock, bool ours)
 	}
 }
 
+/* RFC 6525 §6.3.3: all streams of both directions begin again, and the TSNs; once nothing is outstanding. */
+static void reset_all(peer_socket sock)
+{
+	sctp_assoc_t association = 0;
+
+	while (stack_set(sock, SCTP_RESET_ASSOC, &association, sizeof(association)) != 0) {
+		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
+			fail("reset of everything: %s", strerror(errno));
+		usleep(1000);
+	}
+	/* A stack may go on with the old TSNs meanwhile, although RFC 6525 §5.1.4 C2 says that it must not. */
+	usleep(300000);
+}
+
+/* RFC 7496 §3.2: when a message is given up. */
+static void choose_policy(struct sctp_prinfo *policy, uint64_t index)
+{
+	if (options.prioritized) {
+		/* On each stream every second message matters. */
+		policy->pr_policy = PEER_PRIORITY;
+		policy->pr_value = options.priorities[index / options.streams % 2];
+	} else if (options.timed) {
+		policy->pr_policy = SCTP_PR_SCTP_TTL;
+		policy->pr_value = options.lifetime;
+	} else {
+		policy->pr_policy = SCTP_PR_SCTP_RTX;
+		policy->pr_value = options.retransmissions;
+	}
+}
+
 static uint16_t outgoing_streams(peer_socket sock)
 {
 	struct sctp_status status = { 0 };
@@ -74,10 +104,19 @@ static void authenticate(peer_socket sock)
 	static const char *const secrets[] = { "the first secret", "the second secret" };
 	struct sctp_assoc_value offer = { .assoc_value = 1 };
 	struct sctp_authchunk data = { .sauth_chunk = 0 };
+	union {
+		struct sctp_hmacalgo list;
+		uint8_t room[sizeof(struct sctp_hmacalgo) + 2 * sizeof(uint16_t)];
+	} hmacs = { .list = { .shmac_number_of_idents = 2 } };
 
 	if (!with("auth"))
 		return;
+	/* RFC 4895 §6.1: nobody may leave SHA-1 out. The other end takes the first one that it knows. */
+	hmacs.list.shmac_idents[0] = SCTP_AUTH_HMAC_ID_SHA256;
+	hmacs.list.shmac_idents[1] = SCTP_AUTH_HMAC_ID_SHA1;
 	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &offer, sizeof(offer)) != 0 ||
+	    (PEER_SHA_256 && stack_set(sock, SCTP_HMAC_IDENT, &hmacs,
+	        (socklen_t)(sizeof(hmacs.list) + 2 * sizeof(uint16_t))) != 0) ||
 	    stack_set(sock, SCTP_AUTH_CHUNK, &data, sizeof(data)) != 0)
 		fail("authentication: %s", strerror(errno));
 	for (uint16_t i = 0; i < 2; i++) {

@@ -2,7 +2,7 @@
 
 /*
  * The command line of a peer for interoperability tests. Whoever includes this defines PEER_UDP,
- * PEER_PORTS, PEER_FEATURES and PEER_STACK before, as peer.h describes them.
+ * PEER_PORTS, PEER_FEATURES, PEER_STACK and PEER_LACKS before, as peer.h describes them.
  */
 
 #ifndef TRESSE_PEER_OPTIONS_H
@@ -40,11 +40,14 @@ struct options {
 	bool add_streams;         /* this side asks for the rest, in both directions */
 	uint64_t reset_at;        /* before this message its streams begin again */
 	uint64_t ask_reset_at;    /* before this one it asks the other end to let its streams begin again */
+	uint64_t reset_all_at;    /* before this one all streams of both directions begin again, and the TSNs */
 	uint64_t change_key_at;   /* from this message on it authenticates with key 2 (RFC 4895) */
 	uint64_t readdress_at;    /* from this message on its addresses change, step by step (RFC 5061) */
 	uint32_t lifetime;        /* milliseconds after which a message is given up (RFC 3758) */
 	uint32_t retransmissions; /* after so many it is (RFC 7496) */
-	bool timed, limited;      /* which of the two holds */
+	uint32_t priorities[2];   /* of every second message of a stream, and of the others (RFC 7496) */
+	bool timed, limited, prioritized; /* which of the three holds */
+	uint32_t send_buffer;     /* bytes that may wait here; 0: as the stack has it */
 	bool partial;             /* what comes may lack messages, but for the last one of each stream */
 	bool unordered, duplex;
 	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
@@ -59,7 +62,7 @@ struct options {
 static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
 	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
-	.reset_at = UINT64_MAX, .ask_reset_at = UINT64_MAX, .change_key_at = UINT64_MAX,
+	.reset_at = UINT64_MAX, .ask_reset_at = UINT64_MAX, .reset_all_at = UINT64_MAX, .change_key_at = UINT64_MAX,
 	.readdress_at = UINT64_MAX,
 };
 
@@ -83,10 +86,14 @@ static void usage(const char *problem)
 	    "  --add-streams        ask for the rest, in both directions\n"
 	    "  --reset-at N         before message N its streams begin again\n"
 	    "  --ask-reset-at N     before message N it asks the other end to reset its streams\n"
+	    "  --reset-all-at N     before message N all streams of both directions begin again, and the TSNs\n"
 	    "  --change-key-at N    from message N on it authenticates with key 2\n"
 	    "  --readdress-at N     from message N on its addresses change, a step every 100 messages\n"
 	    "  --lifetime MS        give up messages that are older, but for the last one of each stream\n"
 	    "  --retransmissions N  give up messages that would be sent again more often\n"
+	    "  --priorities A,B     every second message of a stream has A, the others B: a full buffer gives up those\n"
+	    "                       of the higher number\n"
+	    "  --send-buffer BYTES  that may wait to be sent\n"
 	    "  --partial            what comes may lack messages, but for the last one of each stream\n"
 	    "  --unordered          send and expect unordered messages\n"
 	    "  --duplex             a server, too, sends from the start\n"
@@ -165,6 +172,7 @@ static void parse(int argc, char **argv)
 		{ "ask-reset-at", 1, 0, 'Q' }, { "lifetime", 1, 0, 'L' }, { "retransmissions", 1, 0, 'X' },
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
 		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
+		{ "reset-all-at", 1, 0, 'W' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
 		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -205,6 +213,13 @@ static void parse(int argc, char **argv)
 		case 'D': options.add_streams = true; break;
 		case 'T': options.reset_at = number(0, most); break;
 		case 'Q': options.ask_reset_at = number(0, most); break;
+		case 'W': options.reset_all_at = number(0, most); break;
+		case 'z': options.send_buffer = (uint32_t)number(1000, most); break;
+		case 'y':
+			if (sscanf(optarg, "%u,%u", &options.priorities[0], &options.priorities[1]) != 2)
+				usage("--priorities A,B");
+			options.prioritized = true;
+			break;
 		case 'K': options.change_key_at = number(0, most); break;
 		case 'E': options.readdress_at = number(0, most); break;
 		case 'L': options.lifetime = (uint32_t)number(1, 3600000); options.timed = true; break;
@@ -224,11 +239,13 @@ static void parse(int argc, char **argv)
 		usage("more streams at the beginning than there are");
 	if (options.peer == NULL)
 		options.peer = options.address;
-	/* No stack in C that is tested here has it. */
-	if (with("zero-checksum")) {
-		printf("UNSUPPORTED %s has no packets without a checksum (RFC 9653)\n", PEER_STACK);
-		fflush(stdout);
-		exit(127);
+	static const char *const lacks[][2] = { PEER_LACKS };
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+		if (with(lacks[i][0])) {
+			printf("UNSUPPORTED %s has %s\n", PEER_STACK, lacks[i][1]);
+			fflush(stdout);
+			exit(127);
+		}
 	}
 }
 

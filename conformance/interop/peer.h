@@ -5,7 +5,8 @@
  * the association ends; the command line is in options.h. A file per stack includes this one, after
  * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
  * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
- * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN; and PEER_ASCONF, of RFC 5061.
+ * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN; PEER_ASCONF, of RFC 5061; PEER_PRIORITY, the policy of RFC 7496 §3.2; PEER_SHA_256, whether it has HMACs with it; and PEER_LACKS, features of
+ * --with that the stack has not, each with its words.
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at
  * once, message 0 of another size with --first; a server sends after it has received everything, or at once with --duplex. Message i
@@ -182,6 +183,8 @@ static void stack_close(peer_socket sock);
 
 /* ---- data ------------------------------------------------------------------------------- */
 
+static void choose_policy(struct sctp_prinfo *policy, uint64_t index);
+
 /* False when the association ended under a peer that was expected to abort it. */
 static bool send_message(peer_socket sock, const void *data, size_t size, uint64_t index,
     uint16_t flags)
@@ -191,17 +194,16 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 		.snd_ppid = htonl(payload_ppid(index)),
 		.snd_flags = flags,
 	};
-	struct sctp_prinfo policy = {
-		.pr_policy = options.timed ? SCTP_PR_SCTP_TTL : SCTP_PR_SCTP_RTX,
-		.pr_value = options.timed ? options.lifetime : options.retransmissions,
-	};
+	struct sctp_prinfo policy = { 0 };
 	/* The last one of each stream shows that all has come. */
-	bool mortal = (options.timed || options.limited) && !(flags & SCTP_ABORT) &&
+	bool mortal = (options.timed || options.limited || options.prioritized) && !(flags & SCTP_ABORT) &&
 	    index + options.streams < options.send_messages;
+
+	choose_policy(&policy, index);
 	ssize_t sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
 
 	/* A stream that is being reset may take nothing. */
-	while (sent < 0 && errno == EAGAIN && options.reset_at <= index) {
+	while (sent < 0 && errno == EAGAIN && (options.reset_at <= index || options.reset_all_at <= index)) {
 		usleep(1000);
 		sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
 	}
@@ -250,6 +252,8 @@ static void *send_all(void *argument)
 			pace(&start, i);
 		if (i == options.reset_at || i == options.ask_reset_at)
 			reset(sock, i == options.reset_at);
+		if (i == options.reset_all_at)
+			reset_all(sock);
 		if (i == options.change_key_at)
 			activate_key(sock, 2);
 		if (i >= options.readdress_at && (i - options.readdress_at) % 100 == 0)

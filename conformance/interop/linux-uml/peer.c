@@ -23,7 +23,12 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn"
+#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search"
+#define PEER_LACKS \
+	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
+	{ "nr-sack", "no NR-SACK chunks" }
+#define PEER_SHA_256 true
+#define PEER_PRIORITY SCTP_PR_SCTP_PRIO
 
 /* RFC 8260, as the kernel's linux/sctp.h has it. */
 #define PEER_SCHEDULER 123
@@ -37,9 +42,25 @@ typedef int peer_socket;
 #include "../peer.h"
 #undef main
 
-/* ECN is offered unless net.sctp.ecn_enable says otherwise. */
+/* What a kernel with SCTP is told for all sockets. Other stacks with these sockets need not be. */
+static void set_kernel(const char *name, const char *value)
+{
+	char path[64];
+	FILE *setting;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/sctp/%s", name);
+	setting = fopen(path, "w");
+	if (setting == NULL && errno == ENOENT)
+		return;
+	if (setting == NULL || fputs(value, setting) < 0 || fclose(setting) != 0)
+		fail("%s: %s", name, strerror(errno));
+}
+
 static void start_stack(void)
 {
+	/* Sockets that are made later search for the path MTU, and probe this often at most. */
+	if (with("mtu-search"))
+		set_kernel("plpmtud_probe_interval", "5000");
 }
 
 /* Up to four addresses of one family, one behind the other, as sctp_bindx wants them. */
@@ -106,15 +127,24 @@ static void allow_resets(int sock)
 static void allow_interleaving(int sock)
 {
 	int room = 4 * (int)largest_message() + (1 << 20);
-	FILE *setting;
 
 	if (!with("interleaving"))
 		return;
-	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0)
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0 &&
+	    setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
 		fail("send buffer: %s", strerror(errno));
-	setting = fopen("/proc/sys/net/sctp/intl_enable", "w");
-	if (setting == NULL || fputs("1", setting) < 0 || fclose(setting) != 0)
-		fail("intl_enable: %s", strerror(errno));
+	set_kernel("intl_enable", "1");
+}
+
+/* The kernel's number; RFC 3168 is on there unless net.sctp.ecn_enable says otherwise. */
+#define ECN_SUPPORTED 130
+
+static void allow_marks(int sock)
+{
+	struct sctp_assoc_value on = { .assoc_value = 1 };
+
+	if (with("ecn"))
+		set_option(sock, ECN_SUPPORTED, &on, sizeof(on));
 }
 
 static int establish(void)
@@ -130,9 +160,16 @@ static int establish(void)
 	if (sock < 0)
 		fail("socket: %s", strerror(errno));
 	set_common_options(sock, family);
+	if (options.send_buffer != 0) {
+		/* The kernel doubles it. */
+		int room = (int)options.send_buffer / 2;
+		if (setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
+			fail("send buffer: %s", strerror(errno));
+	}
 	encapsulate(sock, family);
 	allow_resets(sock);
 	allow_interleaving(sock);
+	allow_marks(sock);
 	interleave(sock);
 	authenticate(sock);
 	allow_changes(sock);

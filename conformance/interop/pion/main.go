@@ -105,10 +105,19 @@ func parse(arguments []string) *options {
 	askResetAt := flags.Int64("ask-reset-at", -1, "ask the other end to reset its streams")
 	flags.Int64("change-key-at", -1, "before which message it changes its key")
 	flags.Int64("readdress-at", -1, "before which message its addresses change")
+	resetAllAt := flags.Int64("reset-all-at", -1, "have everything begin again")
+	priorities := flags.String("priorities", "", "what a full buffer gives up")
+	flags.Int("send-buffer", 0, "bytes that may wait; pion has no limit of its own")
 	addStreams := flags.Bool("add-streams", false, "ask for streams beyond those of the beginning")
 	_ = flags.Parse(arguments[1:]) // it exits by itself
 	if *askResetAt >= 0 {
 		unsupported("pion/sctp has no call that asks the other end to reset its streams (RFC 6525 §6.3.2)")
+	}
+	if *resetAllAt >= 0 {
+		unsupported("pion/sctp has no call that resets the whole association (RFC 6525 §6.3.3)")
+	}
+	if *priorities != "" {
+		unsupported("pion/sctp has no call for messages that make room for more important ones (RFC 7496 §3.2)")
 	}
 	if *addStreams {
 		unsupported("pion/sctp has no call that adds streams (RFC 6525 §6.3.4)")
@@ -165,6 +174,12 @@ func check(o *options) {
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")
 	case o.with == "auth":
 		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
+	case o.with == "mtu-search":
+		unsupported("pion/sctp has no call that searches the path MTU with probes (RFC 8899)")
+	case o.with == "nr-sack":
+		unsupported("pion/sctp has no NR-SACK chunks")
+	case o.with == "ecn":
+		unsupported("pion/sctp has no ECN")
 	case o.with == "interleaving", o.with == "zero-checksum":
 	case o.with != "":
 		unsupported("pion/sctp has no " + o.with)

@@ -19,6 +19,12 @@ typedef struct socket *peer_socket;
 
 #define PEER_STACK "usrsctp"
 #define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf, ecn"
+#define PEER_LACKS \
+	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
+	{ "mtu-search", "no call that searches the path MTU with probes (RFC 8899)" }
+/* Only within FreeBSD. */
+#define PEER_SHA_256 false
+#define PEER_PRIORITY SCTP_PR_SCTP_BUF
 #define PEER_ASCONF SCTP_ASCONF_SUPPORTED
 /* RFC 8260; usrsctp.h has no name for the first one. */
 #define PEER_INTERLEAVING 0x1206
@@ -112,6 +118,9 @@ static struct socket *open_socket(void)
 		.assoc_id = SCTP_FUTURE_ASSOC,
 		.assoc_value = SCTP_ENABLE_VALUE_MASK,
 	};
+	int buffer = (int)options.send_buffer;
+	if (buffer != 0 && usrsctp_setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) != 0)
+		fail("send buffer: %s", strerror(errno));
 	authenticate(sock);
 	allow_changes(sock);
 	/* It sends no message that is larger than its buffer. */

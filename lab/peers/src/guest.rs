@@ -20,6 +20,12 @@ const BOOT_LIMIT: Duration = Duration::from_secs(60);
 /// How long a command in the guest may take that is not a peer.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 
+/// The MTU of an interface, if nothing else is said.
+pub(crate) const ETHERNET: u16 = 1_500;
+
+/// The MTU of one for large packets.
+pub const WIDE: u16 = 9_000;
+
 /// TCP port of the agent in the guest.
 const AGENT_PORT: u16 = 7000;
 
@@ -56,11 +62,26 @@ impl Guest {
         interfaces: usize,
         lifetime: Duration,
     ) -> Result<Guest, Unavailable> {
+        Guest::boot_with(folder, &vec![ETHERNET; interfaces], lifetime)
+    }
+
+    /// The same, with an interface for each MTU.
+    ///
+    /// # Errors
+    /// As [`boot`](Guest::boot).
+    ///
+    /// # Panics
+    /// As [`boot`](Guest::boot).
+    pub fn boot_with(
+        folder: &Path,
+        mtus: &[u16],
+        lifetime: Duration,
+    ) -> Result<Guest, Unavailable> {
         let program = Guest::program(folder)?;
         let namespace = Namespace::new()?;
         tap_interfaces()?;
-        (0..interfaces).for_each(|n| own_network(n, &format!("peer{n}")));
-        Ok(Guest::start_kernel(folder, (program, namespace), interfaces, &[], lifetime))
+        mtus.iter().enumerate().for_each(|(n, mtu)| own_network(n, &format!("peer{n}"), *mtu));
+        Ok(Guest::start_kernel(folder, (program, namespace), mtus, &[], lifetime))
     }
 
     /// Boots a guest in the place of one side of an emulation: it has that side's addresses, on the
@@ -88,8 +109,9 @@ impl Guest {
             let (v4, v6) = (emulation.address(side, path), emulation.address_v6(side, path));
             addresses.push(format!("net{path}={v4}/24,{v6}/64"));
         }
-        own_network(paths, &format!("peer{paths}"));
-        Ok(Guest::start_kernel(folder, (program, namespace), paths + 1, &addresses, lifetime))
+        own_network(paths, &format!("peer{paths}"), ETHERNET);
+        let mtus = vec![ETHERNET; paths + 1];
+        Ok(Guest::start_kernel(folder, (program, namespace), &mtus, &addresses, lifetime))
     }
 
     /// What runs in a guest, built into `folder`, once it is sure that there can be one.
@@ -118,7 +140,7 @@ impl Guest {
     fn start_kernel(
         folder: &Path,
         (program, namespace): (PeerProgram, Namespace),
-        interfaces: usize,
+        mtus: &[u16],
         addresses: &[String],
         lifetime: Duration,
     ) -> Guest {
@@ -133,10 +155,9 @@ impl Guest {
             .arg(format!("lifetime={}", lifetime.as_secs()))
             .args(addresses)
             .args(["con=null", "con0=null,fd:1"])
-            .args(
-                (0..interfaces)
-                    .map(|n| format!("vec{n}:transport=tap,ifname=peer{n},depth=128,gro=1")),
-            )
+            .args(mtus.iter().enumerate().map(|(n, mtu)| {
+                format!("vec{n}:transport=tap,ifname=peer{n},depth=128,gro=1,mtu={mtu}")
+            }))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -148,11 +169,11 @@ impl Guest {
             assert!(matches!(read, Ok(1..)), "the guest did not come up; it said:\n{said}");
         }
         // Frames with segmentation offload would arrive as packets larger than the MTU.
-        for n in 0..interfaces {
+        for n in 0..mtus.len() {
             command(&format!("ethtool -K peer{n} tso off gso off gro off"));
         }
         let deadline = Instant::now() + BOOT_LIMIT;
-        let last = u8::try_from(interfaces - 1).expect("there are few");
+        let last = u8::try_from(mtus.len() - 1).expect("there are few");
         let agent = (Ipv4Addr::new(10, 99, last, 2), AGENT_PORT).into();
         let keeper = loop {
             match TcpStream::connect(agent) {
@@ -177,7 +198,7 @@ impl Guest {
             "pkill -9 -f 'linux-uml-[p]eer (server|client)'; \
              cd /proc/sys/net/sctp && echo 0 >encap_port && echo 0 >udp_port && \
              echo 60000 >rto_max && echo 3000 >rto_initial && echo 1000 >rto_min && \
-             echo 5 >path_max_retrans && echo 30000 >hb_interval",
+             echo 5 >path_max_retrans && echo 30000 >hb_interval && echo 0 >plpmtud_probe_interval",
         );
     }
 
@@ -239,8 +260,9 @@ fn tap_interfaces() -> Result<(), Unavailable> {
 
 /// Makes interface `tap` in the namespace of the calling thread, with the host's addresses on network
 /// `n`.
-fn own_network(n: usize, tap: &str) {
+fn own_network(n: usize, tap: &str, mtu: u16) {
     command(&format!("ip tuntap add dev {tap} mode tap"));
+    command(&format!("ip link set {tap} mtu {mtu}"));
     command(&format!("ip addr add 10.99.{n}.1/24 dev {tap}"));
     command(&format!("ip addr add fd99:{n}::1/64 dev {tap} nodad"));
     command(&format!("ip link set {tap} up"));

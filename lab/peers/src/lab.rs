@@ -5,7 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use crate::guest::{ETHERNET, WIDE};
 use crate::{Guest, PeerProgram, Stack, Unavailable};
+
+/// The interfaces of the guest: two for paths, and one for large packets, through which commands come as well.
+const GUEST_MTUS: [u16; 3] = [ETHERNET, ETHERNET, WIDE];
 
 /// What can be had of a peer.
 type Had<T> = Result<T, Unavailable>;
@@ -35,7 +39,7 @@ impl Lab {
                     // Whoever boots it is in its network afterwards, where the others must not be: one that
                     // is root sees packets of the kernel's associations there.
                     let guest = std::thread::scope(|scope| {
-                        let boot = scope.spawn(|| Guest::boot(folder, 2, lifetime));
+                        let boot = scope.spawn(|| Guest::boot_with(folder, &GUEST_MTUS, lifetime));
                         boot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                     });
                     lab.guest = Some(guest.map(Mutex::new));

@@ -22,7 +22,7 @@ mod stack;
 pub mod traffic;
 
 #[cfg(target_os = "linux")]
-pub use guest::Guest;
+pub use guest::{Guest, WIDE};
 #[cfg(target_os = "linux")]
 pub use lab::Lab;
 #[cfg(target_os = "linux")]

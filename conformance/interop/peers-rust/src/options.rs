@@ -144,6 +144,12 @@ impl Options {
                 Long("ask-reset-at") => unsupported(&format!(
                     "{stack} has no call that asks the other end to reset its streams (RFC 6525 §6.3.2)"
                 )),
+                Long("reset-all-at") => unsupported(&format!(
+                    "{stack} has no call that resets the whole association (RFC 6525 §6.3.3)"
+                )),
+                Long("priorities") => unsupported(&format!(
+                    "{stack} has no call for messages that make room for more important ones (RFC 7496 §3.2)"
+                )),
                 Long("add-streams") => {
                     unsupported(&format!("{stack} has no call that adds streams (RFC 6525 §6.3.4)"));
                 }
@@ -158,6 +164,11 @@ impl Options {
                     "zero-checksum" => unsupported(&format!(
                         "{stack} has no packets without a checksum (RFC 9653)"
                     )),
+                    "mtu-search" => unsupported(&format!(
+                        "{stack} has no call that searches the path MTU with probes (RFC 8899)"
+                    )),
+                    "nr-sack" => unsupported(&format!("{stack} has no NR-SACK chunks")),
+                    "ecn" => unsupported(&format!("{stack} has no ECN")),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },
                 Long("close") => {

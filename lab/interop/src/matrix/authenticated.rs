@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tresse::{
-    Association, Authentication, ChunkType, Direction, Ppid, SendOptions, SharedKeys, StreamId,
+    Association, Authentication, ChunkType, Direction, HmacIdentifier, Ppid, SendOptions,
+    SharedKeys, StreamId,
 };
-use tresse_wire::Chunk;
+use tresse_wire::{Chunk, Parameter};
 
+use super::Stack;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use tresse_peers::Payload;
@@ -62,6 +64,21 @@ fn play(scene: &Scene<'_>, more: &str, ours: bool) {
         let expected = if ours { [both, first] } else { [first, both] };
         let seen = [Direction::Out, Direction::In].map(|direction| keys(scene, direction));
         assert_eq!(seen, expected, "the keys of Tresse and of the peer");
+        let seen = [Direction::Out, Direction::In].map(|direction| algorithms(scene, direction));
+        let listed = listed(scene);
+        let strong = HmacIdentifier::SHA_256.0;
+        let expected = if listed.contains(&strong) {
+            // Nobody chose the weaker one.
+            [strong, strong]
+        } else {
+            assert_eq!(scene.cell.peer, Stack::Usrsctp, "it lists {listed:?}");
+            [HmacIdentifier::SHA_1.0; 2]
+        };
+        assert_eq!(
+            seen,
+            expected.map(|one| BTreeSet::from([one])),
+            "HMACs of Tresse and of the peer"
+        );
     });
 }
 
@@ -78,6 +95,37 @@ async fn send(association: &Association, payload: Payload, changes: bool) {
         let stream = StreamId(payload.stream(index));
         association.send_with(stream, payload.message(index), options).await.unwrap();
     }
+}
+
+/// The HMACs that the peer takes, the first one first.
+fn listed(scene: &Scene<'_>) -> Vec<u16> {
+    let mut listed = Vec::new();
+    scene.recorder.chunks(|direction, chunk| {
+        let parameters = match chunk {
+            Chunk::Init(init) if direction == Direction::In => init.parameters,
+            Chunk::InitAck(ack) if direction == Direction::In => ack.parameters,
+            _ => return,
+        };
+        for parameter in parameters.parsed().map_while(Result::ok) {
+            if let Parameter::HmacAlgo(algorithms) = parameter {
+                listed = algorithms.iter().map(|algorithm| algorithm.0).collect();
+            }
+        }
+    });
+    listed
+}
+
+/// With which HMACs a side has authenticated its packets. Both list SHA-256 before SHA-1, which nobody may leave out (RFC
+/// 4895 §6.1).
+fn algorithms(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
+    let mut algorithms = BTreeSet::new();
+    scene.recorder.chunks(|direction, chunk| match chunk {
+        Chunk::Auth(auth) if direction == side => {
+            algorithms.insert(auth.algorithm.0);
+        }
+        _ => {}
+    });
+    algorithms
 }
 
 /// With which keys a side has authenticated its packets.

@@ -13,8 +13,8 @@ use tresse_wire::Chunk;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, interleaved, marked, moving, partial, resets,
-    zero_checksum,
+    Role, Subject, added, authenticated, interleaved, kept, marked, moving, partial, prioritized,
+    resets, searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -91,12 +91,18 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::ResetAskedByPeer => resets::by_tresse_asked(scene),
         Subject::AddStreams => added::by_tresse(scene),
         Subject::AddStreamsByPeer => added::by_peer(scene),
+        Subject::ResetAll => whole_reset::by_tresse(scene),
+        Subject::ResetAllByPeer => whole_reset::by_peer(scene),
         Subject::Timed => partial::sent(scene, Reliability::Timed(partial::LIFETIME)),
         Subject::Limited => partial::sent(scene, Reliability::Retransmissions(0)),
         Subject::TimedByPeer => {
             partial::received(scene, &format!("--lifetime {}", partial::LIFETIME.as_millis()));
         }
         Subject::LimitedByPeer => partial::received(scene, "--retransmissions 0"),
+        Subject::Prioritized => prioritized::sent(scene),
+        Subject::PrioritizedByPeer => prioritized::received(scene),
+        Subject::LimitedInterleaved => partial::sent(scene, Reliability::Retransmissions(0)),
+        Subject::LimitedInterleavedByPeer => partial::received(scene, "--retransmissions 0"),
         Subject::KeyChange => authenticated::by_tresse(scene),
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
         Subject::Interleaved => interleaved::sent(scene),
@@ -106,6 +112,9 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::Moves => moving::by_tresse(scene),
         Subject::MovesByPeer => moving::by_peer(scene),
         Subject::Marked => marked::play(scene),
+        Subject::MtuSearch => searched::by_tresse(scene),
+        Subject::MtuSearchByPeer => searched::by_peer(scene),
+        Subject::NonRenegable => kept::play(scene),
     }
 }
 

@@ -8,13 +8,17 @@ mod authenticated;
 mod cells;
 mod ends;
 mod interleaved;
+mod kept;
 mod marked;
 mod moving;
 mod partial;
+mod prioritized;
 mod recorder;
 mod report;
 mod resets;
 mod scene;
+mod searched;
+mod whole_reset;
 mod zero_checksum;
 
 use std::any::Any;
@@ -94,6 +98,10 @@ pub enum Subject {
     AddStreams,
     /// The peer does.
     AddStreamsByPeer,
+    /// Tresse has all streams and the TSNs of both ends begin again (RFC 6525).
+    ResetAll,
+    /// The peer does.
+    ResetAllByPeer,
     /// What Tresse sends is given up when it is too old, through loss (RFC 3758).
     Timed,
     /// What the peer sends is.
@@ -102,6 +110,14 @@ pub enum Subject {
     Limited,
     /// What the peer sends is.
     LimitedByPeer,
+    /// What Tresse sends makes room for what matters more, where the send buffer is full (RFC 7496).
+    Prioritized,
+    /// What the peer sends does.
+    PrioritizedByPeer,
+    /// As `limited`, with I-DATA chunks and so with I-FORWARD-TSN (RFC 8260).
+    LimitedInterleaved,
+    /// As `limited-by-peer`, with I-DATA chunks.
+    LimitedInterleavedByPeer,
     /// Both ends authenticate their data, and Tresse changes the key in the middle (RFC 4895).
     KeyChange,
     /// The peer does.
@@ -120,6 +136,12 @@ pub enum Subject {
     MovesByPeer,
     /// The network marks data, both ways (RFC 3168).
     Marked,
+    /// Tresse finds out with probes how large packets may be (RFC 8899).
+    MtuSearch,
+    /// The peer does.
+    MtuSearchByPeer,
+    /// Both ends say in NR-SACKs what they will keep, through loss.
+    NonRenegable,
 }
 
 impl Subject {
@@ -149,10 +171,16 @@ impl Subject {
             Subject::ResetAskedByPeer => "reset by Tresse, asked for by the peer",
             Subject::AddStreams => "more streams, asked for by Tresse",
             Subject::AddStreamsByPeer => "more streams, asked for by the peer",
+            Subject::ResetAll => "all streams and TSNs reset by Tresse",
+            Subject::ResetAllByPeer => "all streams and TSNs reset by the peer",
             Subject::Timed => "timed, sent by Tresse",
             Subject::TimedByPeer => "timed, sent by the peer",
             Subject::Limited => "no retransmissions, sent by Tresse",
             Subject::LimitedByPeer => "no retransmissions, sent by the peer",
+            Subject::Prioritized => "the least important first, sent by Tresse",
+            Subject::PrioritizedByPeer => "the least important first, sent by the peer",
+            Subject::LimitedInterleaved => "in I-DATA chunks, sent by Tresse",
+            Subject::LimitedInterleavedByPeer => "in I-DATA chunks, sent by the peer",
             Subject::KeyChange => "authenticated data, another key by Tresse",
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
             Subject::Interleaved => "small ones in between a large message of Tresse",
@@ -162,6 +190,9 @@ impl Subject {
             Subject::Moves => "addresses of Tresse deleted, added, preferred",
             Subject::MovesByPeer => "addresses of the peer deleted, added, preferred",
             Subject::Marked => "data that the network marks",
+            Subject::MtuSearch => "larger packets, searched by Tresse",
+            Subject::MtuSearchByPeer => "larger packets, searched by the peer",
+            Subject::NonRenegable => "what is kept for sure, both ways",
         }
     }
 
@@ -174,15 +205,27 @@ impl Subject {
             | Subject::AskedReset
             | Subject::ResetAskedByPeer
             | Subject::AddStreams
-            | Subject::AddStreamsByPeer => Some("RE-CONFIG, RFC 6525"),
-            Subject::Timed | Subject::TimedByPeer | Subject::Limited | Subject::LimitedByPeer => {
-                Some("PR-SCTP, RFC 3758 and RFC 7496")
+            | Subject::AddStreamsByPeer
+            | Subject::ResetAll
+            | Subject::ResetAllByPeer => Some("RE-CONFIG, RFC 6525"),
+            Subject::Timed
+            | Subject::TimedByPeer
+            | Subject::Limited
+            | Subject::LimitedByPeer
+            | Subject::Prioritized
+            | Subject::PrioritizedByPeer => Some("PR-SCTP, RFC 3758 and RFC 7496"),
+            Subject::LimitedInterleaved | Subject::LimitedInterleavedByPeer => {
+                Some("PR-SCTP with I-DATA: I-FORWARD-TSN, RFC 8260 §2.3")
             }
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
             Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
             Subject::Moves | Subject::MovesByPeer => Some("ASCONF, RFC 5061"),
             Subject::Marked => Some("ECN, RFC 4960 Appendix A"),
+            Subject::MtuSearch | Subject::MtuSearchByPeer => {
+                Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820")
+            }
+            Subject::NonRenegable => Some("NR-SACK, draft-tuexen-tsvwg-sctp-multipath"),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tresse::{Direction, Event, Ppid, Reliability, SendOptions, StreamId, Tsn};
 use tresse_netem::LinkConfig;
-use tresse_wire::Chunk;
+use tresse_wire::{Chunk, ChunkType, Parameter};
 
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Plan, Scene};
@@ -26,12 +26,73 @@ fn plan(scene: &Scene<'_>, sender: Role, options: &str) -> Plan {
     let whole = LinkConfig { delay_ms: 20.0, ..LinkConfig::default() };
     let lossy = LinkConfig { loss: 0.05, ..whole.clone() };
     let links = if sender == Role::Client { [lossy, whole] } else { [whole, lossy] };
-    let options = format!("{options} --close wait");
-    Plan { links: Some(links), ..suited(scene, &Plan::new(PAYLOAD, &options)) }
+    let interleaving = is_interleaved(scene);
+    let with = if interleaving { " --with interleaving" } else { "" };
+    let options = format!("{options} --close wait{with}");
+    Plan { links: Some(links), interleaving, ..suited(scene, &Plan::new(PAYLOAD, &options)) }
+}
+
+fn is_interleaved(scene: &Scene<'_>) -> bool {
+    matches!(scene.cell.subject, Subject::LimitedInterleaved | Subject::LimitedInterleavedByPeer)
+}
+
+/// RFC 8260 §2.2.1, §2.3.1: where I-DATA was agreed on there is neither DATA nor FORWARD TSN, and both of the others came.
+fn judge_kinds(scene: &Scene<'_>, side: Direction) {
+    let (mut usual, mut interleaved) = ([0, 0], [0, 0]);
+    scene.recorder.chunks(|direction, chunk| match chunk {
+        Chunk::Data(_) => usual[0] += 1,
+        Chunk::ForwardTsn(_) => usual[1] += 1,
+        Chunk::IData(_) if direction == side => interleaved[0] += 1,
+        Chunk::IForwardTsn(_) if direction == side => interleaved[1] += 1,
+        _ => {}
+    });
+    if is_interleaved(scene) {
+        assert_eq!(usual, [0, 0], "DATA and FORWARD TSN chunks");
+        assert!(interleaved.iter().all(|n| *n > 0), "I-DATA and I-FORWARD-TSN: {interleaved:?}");
+    } else {
+        assert_eq!(interleaved, [0, 0], "I-DATA and I-FORWARD-TSN chunks");
+    }
+}
+
+/// RFC 8260 §2.3.1: "Only if both endpoints indicated their support of user message interleaving and the I-FORWARD-TSN chunk, the
+/// partial reliability extension is negotiated".
+fn judge_offer(scene: &Scene<'_>) {
+    if !is_interleaved(scene) {
+        return;
+    }
+    let mut offered = None;
+    scene.recorder.chunks(|direction, chunk| {
+        let parameters = match chunk {
+            Chunk::Init(init) if direction == Direction::In => init.parameters,
+            Chunk::InitAck(ack) if direction == Direction::In => ack.parameters,
+            _ => return,
+        };
+        for parameter in parameters.parsed().map_while(Result::ok) {
+            if let Parameter::SupportedExtensions(types) = parameter {
+                offered = Some(
+                    [ChunkType::I_DATA, ChunkType::I_FORWARD_TSN].map(|t| types.contains(&t.0)),
+                );
+            }
+        }
+    });
+    if offered == Some([true, false]) {
+        let name = scene.cell.peer.name();
+        Unsupported(format!(
+            "{name} lists I-DATA among its Supported Extensions and not I-FORWARD-TSN: nothing may be given up then (RFC 8260 \
+             §2.3.1)"
+        ))
+        .raise();
+    }
 }
 
 /// Tresse sends, and the peer gets what was not given up, in order.
 pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
+    let result = catch_unwind(AssertUnwindSafe(|| send(scene, policy)));
+    judge_offer(scene);
+    result.unwrap_or_else(|panic| resume_unwind(panic));
+}
+
+fn send(scene: &Scene<'_>, policy: Reliability) {
     let plan = plan(scene, scene.cell.role, "--send 0 --partial");
     let payload = plan.payload;
     on_runtime(scene, async {
@@ -71,6 +132,7 @@ pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
         let stats = association.stats();
         drop(association);
         let report = end(scene, met).await;
+        judge_kinds(scene, Direction::Out);
         let missing = missing(scene);
         assert!(stats.forward_tsns_sent > 0, "no FORWARD TSN was needed");
         assert!(!missing.is_empty(), "nothing was lost for good");
@@ -83,7 +145,7 @@ pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
 }
 
 /// The messages that the peer says it has passed over.
-fn missing(scene: &Scene<'_>) -> BTreeSet<u64> {
+pub(super) fn missing(scene: &Scene<'_>) -> BTreeSet<u64> {
     let words = scene.words.lock().expect("nobody panics here");
     let indices = words.iter().filter_map(|line| line.strip_prefix("MISSING "));
     indices.map(|index| index.trim().parse().expect("an index")).collect()
@@ -93,6 +155,7 @@ fn missing(scene: &Scene<'_>) -> BTreeSet<u64> {
 pub(super) fn received(scene: &Scene<'_>, policy: &str) {
     let result = catch_unwind(AssertUnwindSafe(|| receive(scene, policy)));
     // What the peer sent is judged whatever became of the cell.
+    judge_offer(scene);
     arrived(scene);
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
@@ -122,6 +185,7 @@ fn receive(scene: &Scene<'_>, policy: &str) {
             judge_age(scene);
         }
         assert!(stats.forward_tsns_received > 0, "no FORWARD TSN came");
+        judge_kinds(scene, Direction::In);
         let missing: BTreeSet<u64> = received.missing().iter().copied().collect();
         assert!(!missing.is_empty(), "nothing was lost for good");
         let dropped: Vec<u64> = arrived(scene).intersection(&missing).copied().collect();
@@ -133,25 +197,38 @@ fn receive(scene: &Scene<'_>, policy: &str) {
 ///
 /// # Panics
 /// With [`Unsupported`] if the peer begins a message behind another one that it has not ended.
-fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
+pub(super) fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
     let mut passed: Option<Tsn> = None;
     let mut chunks = BTreeMap::new();
     // RFC 9260 §6: "A DATA chunk received in any other state SHOULD be discarded": before its COOKIE ACK, by a client.
     let mut established = scene.cell.role == Role::Server;
-    scene.recorder.chunks(|direction, chunk| match (direction, chunk) {
-        (Direction::In, Chunk::CookieAck) => established = true,
-        (Direction::In, Chunk::ForwardTsn(chunk)) => {
-            let tsn = chunk.new_cumulative_tsn;
-            if passed.is_none_or(|passed| tsn.distance(passed) > 0) {
-                passed = Some(tsn);
+    scene.recorder.chunks(|direction, chunk| {
+        if direction != Direction::In {
+            return;
+        }
+        let (forward, data) = match chunk {
+            Chunk::CookieAck => {
+                established = true;
+                return;
             }
-        }
-        (Direction::In, Chunk::Data(data))
-            if established && passed.is_none_or(|passed| data.tsn.distance(passed) > 0) =>
+            Chunk::ForwardTsn(chunk) => (Some(chunk.new_cumulative_tsn), None),
+            Chunk::IForwardTsn(chunk) => (Some(chunk.new_cumulative_tsn), None),
+            Chunk::Data(data) => (None, Some((data.tsn, data.flags, data.payload))),
+            Chunk::IData(data) => (None, Some((data.tsn, data.flags, data.payload))),
+            _ => return,
+        };
+        let is_new = |tsn: Tsn| passed.is_none_or(|passed| tsn.distance(passed) > 0);
+        if let Some((tsn, flags, payload)) = data
+            && established
+            && is_new(tsn)
         {
-            chunks.insert(data.tsn.0, (data.flags, data.payload.to_vec()));
+            chunks.insert(tsn.0, (flags, payload.to_vec()));
         }
-        _ => {}
+        if let Some(tsn) = forward
+            && is_new(tsn)
+        {
+            passed = Some(tsn);
+        }
     });
     // Whether or not the beginning of the one before came: it may have been lost.
     for (tsn, (flags, _)) in &chunks {

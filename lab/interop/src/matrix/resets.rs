@@ -178,26 +178,26 @@ pub(super) fn by_peer_asked(scene: &Scene<'_>) {
 }
 
 /// What the peer sends, verified.
-struct Incoming {
+pub(super) struct Incoming {
     received: Received,
     /// Messages with SSN 0.
-    first: u64,
+    pub(super) first: u64,
 }
 
 impl Incoming {
-    fn new(payload: Payload) -> Incoming {
+    pub(super) fn new(payload: Payload) -> Incoming {
         Incoming { received: Received::new(payload), first: 0 }
     }
 
-    fn messages(&self) -> u64 {
+    pub(super) fn messages(&self) -> u64 {
         self.received.messages()
     }
 
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.received.is_complete()
     }
 
-    fn take(&mut self, message: Result<ReceivedMessage, Closed>) {
+    pub(super) fn take(&mut self, message: Result<ReceivedMessage, Closed>) {
         let message = message
             .unwrap_or_else(|closed| panic!("ended after {} messages: {closed}", self.messages()));
         self.first += u64::from(message.ssn.0 == 0);
@@ -207,7 +207,7 @@ impl Incoming {
 }
 
 /// Sends messages in bursts.
-async fn send(association: &Association, payload: Payload, indices: Range<u64>) {
+pub(super) async fn send(association: &Association, payload: Payload, indices: Range<u64>) {
     for index in indices {
         let options = SendOptions { ppid: Ppid(payload.ppid(index)), ..SendOptions::default() };
         let stream = StreamId(payload.stream(index));
@@ -219,7 +219,7 @@ async fn send(association: &Association, payload: Payload, indices: Range<u64>) 
 }
 
 /// How many messages with SSN 0 went in a direction.
-fn begun(scene: &Scene<'_>, way: Direction) -> u64 {
+pub(super) fn begun(scene: &Scene<'_>, way: Direction) -> u64 {
     let mut first = BTreeSet::new();
     scene.recorder.chunks(|direction, chunk| {
         if let Chunk::Data(data) = chunk

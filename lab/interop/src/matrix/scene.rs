@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tresse::{
     Association, AssociationConfig, Authentication, Carrier, Config, ConnectError, Endpoint,
-    EndpointConfig, Profile,
+    EndpointConfig, MtuDiscovery, Profile,
 };
 use tresse_netem::LinkConfig;
 
@@ -14,7 +14,8 @@ use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
 use tresse_peers::{
-    Guest, Lab, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, Words, free_udp_port,
+    Guest, Lab, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE, Words, command,
+    free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.
@@ -60,6 +61,16 @@ pub(super) struct Plan {
     pub(super) ecn: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
+    /// A network whose packets may be of [`WIDE`] bytes.
+    pub(super) wide: bool,
+    /// Tresse soon hears whether the peer is there.
+    pub(super) curious: bool,
+    /// The peer may have everything begin again (RFC 6525 §5.1.4).
+    pub(super) whole_resets: bool,
+    /// Bytes that may wait at Tresse, if not the usual ones.
+    pub(super) send_buffer: Option<usize>,
+    /// Settings of Tresse's profile beyond the usual ones.
+    pub(super) overrides: &'static str,
 }
 
 impl Plan {
@@ -78,6 +89,11 @@ impl Plan {
             moving: false,
             ecn: false,
             two_paths: false,
+            wide: false,
+            curious: false,
+            whole_resets: false,
+            send_buffer: None,
+            overrides: "",
         }
     }
 }
@@ -138,19 +154,29 @@ impl<'a> Scene<'a> {
         } else {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
+        let wide = [Subject::MtuSearch, Subject::MtuSearchByPeer];
         let two = [Subject::Failover, Subject::Moves, Subject::MovesByPeer];
         let two_paths = match cell.peer {
             Stack::Linux => false,
             Stack::Usrsctp if cell.subject == Subject::Marked => true,
-            _ => two.contains(&cell.subject),
+            _ => two.contains(&cell.subject) || wide.contains(&cell.subject),
         };
+        let network = if two_paths { Some(two_networks()?) } else { None };
+        if let Some(hosts) = &network
+            && wide.contains(&cell.subject)
+        {
+            for host in hosts.iter().rev() {
+                host.enter();
+                command(&format!("ip link set to1 mtu {WIDE}"));
+            }
+        }
         Ok(Scene {
             cell,
             full: settings.full,
             limit: settings.limit,
             recorder: Recorder::default(),
             words: Words::default(),
-            network: if two_paths { Some(two_networks()?) } else { None },
+            network,
             host,
             ports,
             udp: (udp(), peer_udp),
@@ -174,13 +200,15 @@ impl<'a> Scene<'a> {
     /// Addresses of Tresse and of the peer.
     pub(super) fn addresses(&self, plan: &Plan) -> [Vec<IpAddr>; 2] {
         let paths = if plan.two_paths { 2 } else { 1 };
+        // The third interface of the guest takes large packets.
+        let first = if plan.wide { 2 } else { 0 };
         let list = |last: u8| -> Vec<IpAddr> {
             (0..paths)
                 .map(|n: u8| match (self.is_guest(), plan.ipv6) {
-                    (true, false) => [10, 99, n, last].into(),
+                    (true, false) => [10, 99, first + n, last].into(),
                     (true, true) => [0xfd99, u16::from(n), 0, 0, 0, 0, 0, u16::from(last)].into(),
                     (false, true) => Ipv6Addr::LOCALHOST.into(),
-                    (false, false) if !plan.two_paths => Ipv4Addr::LOCALHOST.into(),
+                    (false, false) if !plan.two_paths && !plan.wide => Ipv4Addr::LOCALHOST.into(),
                     (false, false) => [10, 1 + n, 0, last].into(),
                 })
                 .collect()
@@ -197,10 +225,10 @@ impl<'a> Scene<'a> {
     pub(super) fn association(&self, plan: &Plan) -> AssociationConfig {
         let overrides = if plan.two_paths || self.cell.subject == Subject::Restart {
             IMPATIENT
-        } else if plan.initial_streams.is_some() {
+        } else if plan.curious || plan.initial_streams.is_some() {
             CURIOUS
         } else {
-            ""
+            plan.overrides
         };
         let profile = Profile::tresse().with_overrides(overrides).expect("the parameters exist");
         let profile = profile.into();
@@ -210,6 +238,13 @@ impl<'a> Scene<'a> {
         config.extensions.zero_checksum = plan.zero_checksum;
         config.extensions.address_reconfiguration = plan.moving;
         config.extensions.ecn = plan.ecn;
+        config.reconfiguration.reset_association = plan.whole_resets;
+        if plan.wide {
+            config.mtu_discovery = MtuDiscovery::probes(usize::from(WIDE));
+        }
+        if let Some(bytes) = plan.send_buffer {
+            config.send_buffer = bytes;
+        }
         if plan.interleaving {
             config.extensions.interleaving = true;
             // All may wait at a time.
