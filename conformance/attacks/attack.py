@@ -36,6 +36,20 @@ MOVED = ECHO.replace("s.bind", """
 for option in (129, 128):
     s.setsockopt(132, option, bytes(4) + b"\\1\\0\\0\\0")
 s.bind""")
+# With SCTP_ECN_SUPPORTED, with SCTP_FRAGMENT_INTERLEAVE and SCTP_INTERLEAVING_SUPPORTED, with SCTP_PLPMTUD_PROBE_INTERVAL.
+ECN = ECHO.replace("s.bind", """
+s.setsockopt(132, 130, bytes(4) + b"\\1\\0\\0\\0")
+s.bind""")
+INTERLEAVING = ECHO.replace("s.bind", """
+import struct
+s.setsockopt(132, 18, struct.pack("=i", 1))
+s.setsockopt(132, 125, struct.pack("=iI", 0, 1))
+s.setsockopt(132, 2, struct.pack("=HHHH", 10, 65535, 0, 0))
+s.bind""")
+SEARCHING = ECHO.replace("s.bind", """
+import struct
+s.setsockopt(132, 133, struct.pack("=i4x128sI4x", 0, b"\\2", 5000))
+s.bind""")
 # Reads nothing, and has asked to be told of everything (SCTP_EVENT).
 ASLEEP = f"""
 import socket, struct, time

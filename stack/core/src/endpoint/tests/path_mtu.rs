@@ -162,6 +162,55 @@ fn what_a_router_says_is_not_taken_for_true() {
     assert_eq!(path(&mut pair, a).mtu, 1500, "it was a lie");
 }
 
+/// Answers to probes that never arrived, which nobody can know: with another nonce, time or path, cut off; old ones again; and
+/// routers that name what no link has. Nothing becomes larger by them, nor smaller than 512 bytes, and data gets through.
+#[test]
+fn lies_about_probes_change_nothing() {
+    let (mut pair, a, z) = searched(&searching(9000), 1300);
+    assert_eq!(path(&mut pair, a).mtu, 1280);
+    // Ports and tag are those of the peer's packets.
+    let header = pair.log.iter().rfind(|sent| sent.from == Side::Z).unwrap().bytes[..8].to_vec();
+    let infos: Vec<Vec<u8>> = probes(&pair)
+        .iter()
+        .map(|p| p.find(ChunkType::HEARTBEAT).unwrap().value.to_vec())
+        .collect();
+    assert!(infos.len() > 3, "it has probed");
+    let destination = addresses(Side::Z, 1)[0];
+    let acked = path(&mut pair, a).counters.mtu_probes_acked;
+    let before = pair.end(Side::A).stats(a).unwrap().packets_received;
+    for n in 0..2_000_usize {
+        let mut lie = infos[n % infos.len()].clone();
+        // Behind the header of the parameter.
+        let at = 4 + n % (lie.len() - 4);
+        match n % 3 {
+            0 => lie[at] ^= 1 << (n / 3 % 8),
+            1 => lie.truncate(at),
+            // One that was answered long ago.
+            _ => lie.clone_from(&infos[0]),
+        }
+        let mut bytes = script::packet(VerificationTag(1), |w| w.heartbeat_ack(&lie));
+        bytes[..8].copy_from_slice(&header);
+        tresse_wire::write_checksum(&mut bytes);
+        pair.inject(Side::A, destination, bytes);
+    }
+    assert!(pair.end(Side::A).stats(a).unwrap().packets_received >= before + 2_000);
+    let found = path(&mut pair, a);
+    assert_eq!((found.mtu, found.counters.mtu_probes_acked), (1280, acked));
+    let quoted = pair.log.iter().rfind(|sent| sent.from == Side::A).unwrap().bytes.clone();
+    for mtu in [0, 1, 60, 67, 9000, 65_535] {
+        let icmp =
+            Icmp { destination, kind: IcmpKind::TooBig { mtu }, quoted: Some(quoted.clone()) };
+        let now = pair.now;
+        pair.end(Side::A).handle_icmp(now, &icmp);
+        let found = path(&mut pair, a).mtu;
+        assert!((512..=1280).contains(&found), "{mtu}: {found}");
+    }
+    pair.send(Side::A, a, 0, vec![5; 20_000]);
+    pair.run(secs(10));
+    assert_eq!(pair.recv_all(Side::Z, z)[0].payload, vec![5; 20_000]);
+    assert!(path(&mut pair, a).mtu <= 1300);
+}
+
 /// RFC 8899 §5.2, ERROR.
 #[test]
 fn below_the_base_routers_fragment_or_packets_are_small() {
