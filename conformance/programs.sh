@@ -43,37 +43,7 @@ have() {
 
 # ---- the guest ------------------------------------------------------------------------------
 
-# Boots it; it goes when this script has gone, for then file descriptor 9 is closed.
-boot() {
-    cc -O1 -I "$here/interop" -o "$work/agent" "$here/interop/linux-uml/peer.c" -lsctp || return 1
-    ip tuntap add dev peer0 mode tap
-    ip addr add 10.99.0.1/24 dev peer0
-    ip link set peer0 up
-    # See there: processors with more state than user-mode Linux knows of.
-    cc -O2 -shared -fPIC -o "$work/xstate.so" "$here/interop/linux-uml/xstate.c" || return 1
-    LD_PRELOAD="$work/xstate.so" linux mem=512M root=/dev/root rootfstype=hostfs rootflags=/ ro uml_dir="$work/uml/" \
-        init="$here/interop/linux-uml/guest-init.sh" agent="$work/agent" lifetime=900 con=null con0=null,fd:1 \
-        vec0:transport=tap,ifname=peer0,depth=128,gro=1 </dev/null >"$work/console" 2>/dev/null &
-    for _ in $(seq 600); do
-        grep -q "READY agent" "$work/console" && break
-        sleep 0.1
-    done
-    # Frames with segmentation offload would arrive as packets larger than the MTU.
-    ethtool -K peer0 tso off gso off gro off
-    for _ in $(seq 60); do
-        { exec 9<>/dev/tcp/10.99.0.2/7000; } 2>/dev/null && return
-        sleep 0.5
-    done
-    return 1
-}
-
-# guest COMMAND: runs it there and prints what it says.
-guest() {
-    exec 8<>/dev/tcp/10.99.0.2/7000
-    echo "export TMPDIR=/run; cd /run; $1" >&8
-    cat <&8
-    exec 8>&-
-}
+. "$here/guest.sh"
 
 # ---- both ends of a pair: commands of the shell, as one line ---------------------------------
 
@@ -381,7 +351,6 @@ for mode in "$@"; do
             [ -z "${TRESSE_REQUIRE_PEERS:-}" ] || failures=$((failures + 1))
             continue
         fi
-        guest_process=$!
     fi
     case $mode in
     kernel-server) server_ip=10.99.0.2 client_ip=10.99.0.1 ;;

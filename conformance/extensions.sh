@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# One C program (interop/linux-uml/peer.c), one end of it under `tresse run`, the other one on Linux' own SCTP in a guest: an
+# association with each extension of the protocol, with either end as the client and with either end doing what the
+# extension is for. Both ends verify every byte, the order on each stream and the end; what `tresse run` has captured shows
+# that the extension was used, by whom.
+# usage: conformance/extensions.sh TRESSE [EXTENSION...]
+#   (libtresse_preload.so stands beside TRESSE; root; packages as for the tests against that kernel, and tshark)
+set -uo pipefail
+tresse=$(realpath "$1")
+shift
+here=$(realpath "$(dirname "$0")")
+if [ -z "${TRESSE_NAMESPACE:-}" ]; then
+    for tool in linux:user-mode-linux ethtool:ethtool nft:nftables tshark:tshark; do
+        command -v ${tool%:*} >/dev/null && continue
+        echo "skipped: ${tool%:*} is not installed (Debian: ${tool#*:})"
+        [ -z "${TRESSE_REQUIRE_PEERS:-}" ]
+        exit
+    done
+    exec env TRESSE_NAMESPACE=1 unshare --net "$0" "$tresse" "$@"
+fi
+chosen="$*"
+ip link set lo up
+work=$(mktemp -d)
+trap 'exec 9>&-; rm -rf "$work"' EXIT
+failures=0 port=5000
+. "$here/guest.sh"
+boot 2 || { echo "FAILED: the guest does not come up"; exit 1; }
+own=10.99.0.1,10.99.1.1 theirs=10.99.0.2,10.99.1.2
+# The last byte of the addresses of each.
+declare -A last=([tresse]=1 [kernel]=2)
+
+# on STACK OUTPUT WORDS...: the program, until its end.
+on() {
+    local stack=$1 output=$2
+    shift 2
+    if [ $stack = kernel ]; then
+        guest "$work/agent $*" >"$output" 2>&1
+    else
+        rm -f "$work/capture"
+        timeout -k 2 60 "$tresse" run --carrier raw --local 10.99.0.1 --local 10.99.1.1 --capture "$work/capture" -- \
+            "$work/agent" "$@" >"$output" 2>&1
+    fi
+}
+
+# pair NAME SERVER CLIENT WORDS_OF_TRESSE WORDS_OF_KERNEL [WHO:TYPE...]: runs both, and looks for chunks of these types.
+pair() {
+    local name=$1 server=$2 client=$3 what=
+    local -A words=([tresse]="--address $own $4" [kernel]="--address $theirs $5")
+    shift 5
+    port=$((port + 1))
+    # The kernel keeps nothing of an earlier run.
+    on $server "$work/server" server --port $port --timeout 25 ${words[$server]} &
+    local running=$!
+    for _ in $(seq 200); do
+        grep -q READY "$work/server" && break
+        sleep 0.05
+    done
+    local peer=$theirs
+    [ $server = kernel ] || peer=$own
+    on $client "$work/client" client --port $((port + 1000)) --peer $peer --peer-port $port --timeout 20 ${words[$client]}
+    wait $running
+    for end in server client; do
+        grep -q "^OK .*end=shutdown" "$work/$end" || what="$what; the $end: $(tail -n 2 "$work/$end" | tr '\r\n' '  ')"
+    done
+    # Of each packet the source and the types of its chunks: "10.99.0.1 3,0".
+    tshark -r "$work/capture" -T fields -e ip.src -e sctp.chunk_type >"$work/chunks" 2>/dev/null
+    for wanted in "$@"; do
+        local sender=${wanted%%:*} type=${wanted#*:}
+        grep -qE "^10\.99\.[01]\.${last[$sender]}[[:space:]](.*,)?$type(,|\$)" "$work/chunks" ||
+            what="$what; no chunk of type $type by $sender"
+    done
+    if [ -z "$what" ]; then
+        echo "ok: $name: server on $server: $(grep -h "^OK" "$work/client" | tr -d '\r' | cut -c 1-60)"
+    else
+        echo "FAILED: $name: server on $server$what"
+        failures=$((failures + 1))
+    fi
+}
+
+# both NAME WORDS_OF_TRESSE WORDS_OF_KERNEL [WHO:TYPE...]: with either end as the server.
+both() {
+    pair "$1" kernel tresse "${@:2}"
+    pair "$1" tresse kernel "${@:2}"
+}
+
+wanted() {
+    [ -z "$chosen" ] || [[ " $chosen " = *" $1 "* ]]
+}
+
+# What one end sends, and the other one then takes.
+sends="--send 240 --receive 0" takes="--send 0 --receive 240"
+bursts="--size 500 --streams 4 --interval 20 --burst 8 --no-delay"
+DATA=0 ERROR_ECNE=12 CWR=13 AUTH=15 I_DATA=64 ASCONF_ACK=128 RECONFIG=130 FORWARD_TSN=192 ASCONF=193
+
+if wanted reconfiguration; then
+    all="--with reset $bursts --messages 240 --duplex"
+    both "both ends reset their streams" "$all --reset-at 120" "$all --reset-at 80" tresse:$RECONFIG kernel:$RECONFIG
+    more="--with reset $bursts --messages 240 --duplex --initial-streams 2"
+    both "streams added by Tresse's end" "$more --add-streams" "$more" tresse:$RECONFIG kernel:$RECONFIG
+    both "streams added by the kernel's end" "$more" "$more --add-streams" tresse:$RECONFIG kernel:$RECONFIG
+    both "everything reset by Tresse's end" "--with reset $bursts $sends --reset-all-at 120" "--with reset $bursts $takes" \
+        tresse:$RECONFIG kernel:$RECONFIG
+    both "everything reset by the kernel's end" "--with reset $bursts $takes" "--with reset $bursts $sends --reset-all-at 120" \
+        tresse:$RECONFIG kernel:$RECONFIG
+fi
+
+if wanted partial-reliability; then
+    # One of 12 packets of data is lost, and a round trip takes 40 ms: what is lost is older than that when it is missed.
+    guest "tc qdisc add dev vec0 root netem delay 40ms" >/dev/null
+    for sender in tresse kernel; do
+        hook=output way=oifname
+        [ $sender = tresse ] || hook=input way=iifname
+        nft add table ip loss
+        nft add chain ip loss $hook "{ type filter hook $hook priority 0 ; }"
+        nft add rule ip loss $hook ip protocol 132 @th,96,8 0 numgen inc mod 12 == 0 drop
+        for policy in "--lifetime 30" "--retransmissions 0"; do
+            words=("$bursts $sends $policy" "$bursts $takes --partial")
+            [ $sender = tresse ] || words=("${words[1]}" "${words[0]}")
+            both "given up by $sender's end,$policy" "${words[@]}" $sender:$FORWARD_TSN
+        done
+        nft delete table ip loss
+    done
+    guest "tc qdisc del dev vec0 root" >/dev/null
+fi
+
+if wanted authentication; then
+    all="--with auth $bursts --messages 240 --duplex"
+    both "another key by Tresse's end" "$all --change-key-at 120" "$all" tresse:$AUTH kernel:$AUTH
+    both "another key by the kernel's end" "$all" "$all --change-key-at 120" tresse:$AUTH kernel:$AUTH
+fi
+
+if wanted interleaving; then
+    # Messages of one chunk: docs/interop.md says what the kernel makes of larger ones.
+    all="--with interleaving $bursts --messages 240 --duplex"
+    both "messages in I-DATA chunks" "$all" "$all" tresse:$I_DATA kernel:$I_DATA
+fi
+
+if wanted addresses; then
+    all="--with asconf --size 500 --streams 4 --interval 10 --burst 8 --messages 900 --duplex"
+    both "other addresses by Tresse's end" "$all --readdress-at 200" "$all" tresse:$ASCONF kernel:$ASCONF_ACK
+    both "other addresses by the kernel's end" "$all" "$all --readdress-at 200" kernel:$ASCONF tresse:$ASCONF_ACK
+fi
+
+if wanted marks; then
+    nft add table ip marks
+    for hook in output:oifname prerouting:iifname; do
+        nft add chain ip marks ${hook%:*} "{ type filter hook ${hook%:*} priority 0 ; }"
+        nft add rule ip marks ${hook%:*} ${hook#*:} peer0 ip protocol 132 ip ecn ect0 numgen inc mod 20 == 0 ip ecn set ce
+    done
+    all="--with ecn --size 1000 --messages 2000 --duplex"
+    both "data that the network marks" "$all" "$all" tresse:$ERROR_ECNE kernel:$ERROR_ECNE tresse:$CWR kernel:$CWR
+    nft delete table ip marks
+fi
+
+[ $failures -eq 0 ] && echo "all extensions passed" || echo "$failures failures"
+[ $failures -eq 0 ]
