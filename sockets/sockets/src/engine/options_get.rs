@@ -231,7 +231,7 @@ impl Engine {
     }
 
     /// `struct sctp_paddrinfo`.
-    fn path_info(&self, id: u64, number: u32, path: &PathStats, mtu: u32) -> Fallible<Vec<u8>> {
+    fn path_info(&self, id: u64, number: u32, path: &PathStats) -> Fallible<Vec<u8>> {
         let state = match path.state {
             PathState::Active => 2,
             PathState::PotentiallyFailed => 1,
@@ -241,7 +241,7 @@ impl Engine {
         let ms = |d: std::time::Duration| d.as_millis() as u32;
         let mut s = Struct::default();
         s.u32(number).storage(self.program_address(id, number, path)?).u32(state);
-        s.u32(path.cwnd as u32).u32(path.srtt.map_or(0, ms)).u32(ms(path.rto)).u32(mtu);
+        s.u32(path.cwnd as u32).u32(path.srtt.map_or(0, ms)).u32(ms(path.rto)).u32(path.mtu as u32);
         Ok(s.0)
     }
 
@@ -269,8 +269,7 @@ impl Engine {
         s.u32(number).u32(state).u32(stats.peer_rwnd as u32);
         s.u16(small(info.unacknowledged_chunks)).u16(small(info.unread_messages));
         s.u16(info.inbound_streams).u16(info.outbound_streams).u32(info.fragmentation_point as u32);
-        let mtu = info.fragmentation_point as u32 + 56;
-        s.bytes(&self.path_info(id, number, &primary, mtu)?);
+        s.bytes(&self.path_info(id, number, &primary)?);
         Ok(s.0)
     }
 
@@ -279,14 +278,13 @@ impl Engine {
         let peer = Fields(given).storage(4).ok_or(errno::EINVAL)?;
         let (core, path_id) = self.path_of(id, number, canonical(peer))?;
         let number = *self.by_core.get(&core).ok_or(errno::EINVAL)?;
-        let (info, paths) = self.raw.act(|e, _| (e.info(core), e.path_stats(core)));
-        let mtu = info.map_or(0, |info| info.fragmentation_point as u32 + 56);
+        let paths = self.raw.act(|e, _| e.path_stats(core));
         let path = paths.iter().find(|path| path.id == path_id).ok_or(errno::EINVAL)?;
         let exposure = self.associations.get(&number).map(|association| association.exposure);
         if path.state == PathState::PotentiallyFailed && exposure == Some(Exposure::Disabled) {
             return Err(errno::EACCES);
         }
-        self.path_info(id, number, path, mtu)
+        self.path_info(id, number, path)
     }
 
     /// `struct sctp_getaddrs`.

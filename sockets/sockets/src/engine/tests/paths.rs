@@ -5,6 +5,7 @@ use tresse_socket_protocol::abi::{Fields, Struct};
 
 const PORT: u16 = 7100;
 const PEER_ADDR_PARAMS: i64 = 9;
+const PEER_ADDR_INFO: i64 = 15;
 const HB_ENABLE: u32 = 1;
 const HB_DISABLE: u32 = 2;
 const HB_DEMAND: u32 = 4;
@@ -80,6 +81,14 @@ fn mtu(client: &Client, peer: Option<&str>) -> (u32, u32) {
     (f.u32(138), f.u32(146) & (PMTUD_ENABLE | PMTUD_DISABLE))
 }
 
+/// `spinfo_mtu` of SCTP_GET_PEER_ADDR_INFO (RFC 6458 §8.2.2).
+fn path_mtu(client: &Client, peer: &str) -> u32 {
+    let mut given = Struct::default();
+    given.u32(0).storage(peer.parse().unwrap()).bytes(&[0; 20]);
+    let (_, value) = client.call(Op::GetOption, SCTP.into(), PEER_ADDR_INFO, &given.0).unwrap();
+    Fields(&value).u32(148)
+}
+
 fn connected(path: &Path) -> (Client, Client) {
     let listener = Client::socket(path, SOCK_STREAM);
     listener.bind("127.0.0.1:7100").unwrap();
@@ -108,6 +117,9 @@ fn a_fixed_mtu_holds_until_discovery_is_enabled() {
         set(peer, 1000, PMTUD_DISABLE).unwrap();
         assert_eq!(mtu(&client, peer), (1000, PMTUD_DISABLE));
         assert_eq!(mtu(&client, None), (1500, PMTUD_ENABLE), "the association's are as before");
+        // No multiple of four, as what a packet holds is.
+        set(peer, 1001, PMTUD_DISABLE).unwrap();
+        assert_eq!(path_mtu(&client, "127.0.0.1:7100"), 1001);
         set(peer, 0, PMTUD_ENABLE).unwrap();
         assert_eq!(mtu(&client, peer), (1500, PMTUD_ENABLE));
         set(None, 600, PMTUD_DISABLE).unwrap();
