@@ -127,7 +127,13 @@ impl Direction {
         }
     }
 
-    /// TSN of the chunk with the number 0 in listings.
+    /// TSNs go on with this one (RFC 6525 §5.2.4): the next number has it, and nothing before is outstanding.
+    pub(super) fn begins_again(&mut self, tsn: Tsn) {
+        while self.pop().is_some() {}
+        self.first_tsn = Some(tsn.0.wrapping_sub(shown(self.base) as u32));
+    }
+
+    /// TSN of the chunk with the number 0 in listings; after a reset of everything, the one that it would have now.
     pub(super) fn first_tsn(&self) -> Option<u32> {
         self.first_tsn
     }

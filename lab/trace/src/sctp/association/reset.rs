@@ -13,6 +13,8 @@ pub(super) struct Reset {
     request: Option<u32>,
     /// None: all.
     streams: Vec<u16>,
+    /// Of both directions, and the TSNs as well.
+    everything: bool,
     done: bool,
 }
 
@@ -34,7 +36,14 @@ impl Association {
                     let (request, count) = (Some(reset.request.0), reset.streams.iter().count());
                     if asked.request != request && count <= LONGEST {
                         let streams = reset.streams.iter().map(|stream| stream.0).collect();
-                        *asked = Reset { request, streams, done: false };
+                        *asked = Reset { request, streams, everything: false, done: false };
+                    }
+                }
+                Parameter::SsnTsnReset(request) => {
+                    let asked = &mut self.resets[head.from.index()];
+                    let request = Some(request.0);
+                    if asked.request != request {
+                        *asked = Reset { request, everything: true, ..Reset::default() };
                     }
                 }
                 Parameter::ReconfigurationResponse(response) if role != Role::Arrival => {
@@ -46,8 +55,17 @@ impl Association {
                         asked.done = true;
                         let mut delivered = Delivered::new();
                         let streams = std::mem::take(&mut asked.streams);
+                        let everything = asked.everything;
                         self.deliveries[from.index()].reset(&streams, head.at, &mut delivered);
                         self.delivered(&Head { from, ..*head }, role, delivered, out);
+                        if everything && let Some((senders, receivers)) = response.next_tsns {
+                            self.directions[from.index()].begins_again(receivers);
+                            self.directions[head.from.index()].begins_again(senders);
+                            let mut delivered = Delivered::new();
+                            let other = &mut self.deliveries[head.from.index()];
+                            other.reset(&[], head.at, &mut delivered);
+                            self.delivered(head, role, delivered, out);
+                        }
                     }
                 }
                 _ => {}
