@@ -408,6 +408,7 @@ fn a_loss_outside_of_up_lowers_the_bounds_by_30_percent_at_most_until_the_next_r
     assert!(link.control.model.bw_shortterm.is_infinite());
 }
 
+//= RFC 3168 5-2
 #[test]
 fn a_mark_is_a_loss_that_is_certain() {
     let mark = |link: &mut Link| link.control.on_mark(&Coupled::default());
