@@ -68,60 +68,115 @@ pub fn has_aims(id: &str) -> bool {
 /// What `repeats` says of a number that stands in the same experiment already.
 pub const ABOVE: &str = "above";
 
-/// A published number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Claim {
-    /// What it is, in words.
-    pub what: String,
-    /// Where in the paper.
-    pub place: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit.
-    pub unit: Unit,
-    /// Largest difference that counts as agreement, in the unit.
-    pub tolerance: f64,
-    /// Where the tolerance comes from; `None`: the default of the unit.
+/// Declares a published number twice: as it stands in the file of an experiment, with what of ours it is compared with, and as
+/// results keep it. What both have alike is declared once.
+macro_rules! published {
+    ($($(#[$attribute:meta])* $field:ident: $type:ty,)*) => {
+        /// A published number.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub struct Claim {
+            /// What it is, in words.
+            pub what: String,
+            /// Where in the paper.
+            pub place: String,
+            /// The number.
+            pub value: f64,
+            /// Its unit.
+            pub unit: Unit,
+            /// Largest difference that counts as agreement, in the unit.
+            pub tolerance: f64,
+            $($(#[$attribute])* pub $field: $type,)*
+        }
+
+        /// A published number, and what of ours it is compared with.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Published<M> {
+            /// What it is, in words.
+            pub what: String,
+            /// Where in the paper.
+            #[serde(rename = "where")]
+            pub place: String,
+            /// The number.
+            pub value: f64,
+            /// Its unit.
+            pub unit: Unit,
+            /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
+            /// Default: 10 % of the number, of a percentage 5 points at most. Effects (`below`, `above`) have none.
+            #[serde(default)]
+            pub tolerance: Option<f64>,
+            $($(#[$attribute])* pub $field: $type,)*
+            /// What we compare it with.
+            pub measure: M,
+        }
+
+        impl<M> Published<M> {
+            /// What was published, without how it is measured here.
+            pub fn claim(&self) -> Claim {
+                Claim {
+                    what: self.what.clone(),
+                    place: self.place.clone(),
+                    value: self.value,
+                    unit: self.unit,
+                    tolerance: self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit)),
+                    $($field: Clone::clone(&self.$field),)*
+                }
+            }
+        }
+    };
+}
+
+published! {
+    /// Where the tolerance comes from, if it is not the default.
     #[serde(default)]
-    pub tolerance_why: Option<String>,
-    /// A number of events, of which the paper has counted one run.
+    tolerance_why: Option<String>,
+    /// `true`: a number of events, of which the paper has counted one run. It agrees if one run of ours may count as
+    /// many: by the exact test of one count against those of all of ours. Default `false`.
     #[serde(default)]
-    pub counted: bool,
-    /// The outcome of one run of the paper, as long as one of ours.
+    counted: bool,
+    /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
+    /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`]). Default `false`.
     #[serde(default)]
-    pub one_run: bool,
-    /// The mean of this many runs of the paper.
+    one_run: bool,
+    /// The mean of this many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
+    /// standard deviations. Their spread is taken to be that of our runs unless `interval` is given.
     #[serde(default)]
-    pub of_runs: Option<u32>,
-    /// Half of the 95 % confidence interval of that mean, where it is printed.
+    of_runs: Option<u32>,
+    /// Half of the 95 % confidence interval of the mean of `of_runs`, where it is printed.
     #[serde(default)]
-    pub interval: Option<f64>,
-    /// How exactly the published number is known, in the unit; `None`: by its last digit.
+    interval: Option<f64>,
+    /// How exactly the number is known, in the unit: a difference counts from there on where it is judged by a spread.
+    /// Default: half of its last digit, which is 0.1 of times and 1 of percentages and pure numbers.
     #[serde(default)]
-    pub resolution: Option<f64>,
-    /// Why that is so.
+    resolution: Option<f64>,
+    /// Why it is known no better.
     #[serde(default)]
-    pub resolution_why: Option<String>,
-    /// The paper says it in words, or as a bound in its prose: the number is our reading of them.
+    resolution_why: Option<String>,
+    /// `true`: the paper says it in words, such as "nearly the same", or as a bound in its prose, and the number is our
+    /// reading of them. It counts among orderings and effects, and all of the interval of ours must be within the
+    /// tolerance, which must be given. Default `false`.
     #[serde(default)]
-    pub in_words: bool,
-    /// It is not the paper's number, but that of ns-2 for its scenario.
+    in_words: bool,
+    /// `true`: the number is that of ns-2 for the scenario of the paper, which prints none. Default `false`.
     #[serde(default)]
-    pub of_ns2: bool,
-    /// How the number bounds ours.
-    pub relation: Relation,
+    of_ns2: bool,
+    /// How the number bounds ours. Default `equal`.
+    #[serde(default)]
+    relation: Relation,
     /// Why ours is thought to differ, if it does: a physical reason.
-    pub why: Option<String>,
-    /// The experiment that tested the reason: with what it changes, its own row of the same words agrees.
     #[serde(default)]
-    pub tested: Option<String>,
-    /// The experiment that tried what the paper leaves open and found no setting that agrees in its rows of the
-    /// same words (`what`), both in the runs that choose the nearest one and in those that judge it.
+    why: Option<String>,
+    /// The experiment that tested the reason: with what it changes, its own row of the same words (`what`)
+    /// agrees. Without one, a difference is unexplained.
     #[serde(default)]
-    pub not_reproducible: Option<String>,
-    /// The experiment that counts the same number already.
+    tested: Option<String>,
+    /// The experiment that tried what the paper leaves open: in none of its settings does the row of the same
+    /// words agree (`measure.over = "nearest"`). Not together with `tested`.
     #[serde(default)]
-    pub repeats: Option<String>,
+    not_reproducible: Option<String>,
+    /// The experiment that counts the same number already, or `above` if this one does: it is not counted twice.
+    #[serde(default)]
+    repeats: Option<String>,
 }
 
 impl Claim {
@@ -171,103 +226,7 @@ impl Claim {
     }
 }
 
-/// A published number, and what of ours it is compared with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published<M> {
-    /// What it is, in words.
-    pub what: String,
-    /// Where in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit.
-    pub unit: Unit,
-    /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
-    /// Default: 10 % of the number, of a percentage 5 points at most. Effects (`below`, `above`) have none.
-    #[serde(default)]
-    pub tolerance: Option<f64>,
-    /// Where the tolerance comes from, if it is not the default.
-    #[serde(default)]
-    pub tolerance_why: Option<String>,
-    /// `true`: a number of events, of which the paper has counted one run. It agrees if one run of ours may count as
-    /// many: by the exact test of one count against those of all of ours. Default `false`.
-    #[serde(default)]
-    pub counted: bool,
-    /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
-    /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`]). Default `false`.
-    #[serde(default)]
-    pub one_run: bool,
-    /// The mean of this many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
-    /// standard deviations. Their spread is taken to be that of our runs unless `interval` is given.
-    #[serde(default)]
-    pub of_runs: Option<u32>,
-    /// Half of the 95 % confidence interval of the mean of `of_runs`, where it is printed.
-    #[serde(default)]
-    pub interval: Option<f64>,
-    /// How exactly the number is known, in the unit: a difference counts from there on where it is judged by a spread.
-    /// Default: half of its last digit, which is 0.1 of times and 1 of percentages and pure numbers.
-    #[serde(default)]
-    pub resolution: Option<f64>,
-    /// Why it is known no better.
-    #[serde(default)]
-    pub resolution_why: Option<String>,
-    /// `true`: the paper says it in words, such as "nearly the same", or as a bound in its prose, and the number is our
-    /// reading of them. It counts among orderings and effects, and all of the interval of ours must be within the
-    /// tolerance, which must be given. Default `false`.
-    #[serde(default)]
-    pub in_words: bool,
-    /// `true`: the number is that of ns-2 for the scenario of the paper, which prints none. Default `false`.
-    #[serde(default)]
-    pub of_ns2: bool,
-    /// How the number bounds ours. Default `equal`.
-    #[serde(default)]
-    pub relation: Relation,
-    /// Why ours is thought to differ, if it does: a physical reason.
-    #[serde(default)]
-    pub why: Option<String>,
-    /// The experiment that tested the reason: with what it changes, its own row of the same words (`what`)
-    /// agrees. Without one, a difference is unexplained.
-    #[serde(default)]
-    pub tested: Option<String>,
-    /// The experiment that tried what the paper leaves open: in none of its settings does the row of the same
-    /// words agree (`measure.over = "nearest"`). Not together with `tested`.
-    #[serde(default)]
-    pub not_reproducible: Option<String>,
-    /// The experiment that counts the same number already, or `above` if this one does: it is not counted twice.
-    #[serde(default)]
-    pub repeats: Option<String>,
-    /// What we compare it with.
-    pub measure: M,
-}
-
 impl<M> Published<M> {
-    /// What was published, without how it is measured here.
-    pub fn claim(&self) -> Claim {
-        Claim {
-            what: self.what.clone(),
-            place: self.place.clone(),
-            value: self.value,
-            unit: self.unit,
-            tolerance: self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit)),
-            tolerance_why: self.tolerance_why.clone(),
-            counted: self.counted,
-            one_run: self.one_run,
-            of_runs: self.of_runs,
-            interval: self.interval,
-            resolution: self.resolution,
-            resolution_why: self.resolution_why.clone(),
-            in_words: self.in_words,
-            of_ns2: self.of_ns2,
-            relation: self.relation,
-            why: self.why.clone(),
-            tested: self.tested.clone(),
-            not_reproducible: self.not_reproducible.clone(),
-            repeats: self.repeats.clone(),
-        }
-    }
-
     /// Checks the tolerance, which stands under `key`, and that a difference has one kind of evidence.
     pub(crate) fn check(&self, key: &str) -> Checked {
         require(self.tolerance.unwrap_or(0.0) >= 0.0, key, "must not be negative")?;
