@@ -115,6 +115,8 @@ pub enum Event<'a> {
         sequence: u32,
         /// Whether it is unordered.
         unordered: bool,
+        /// Its payload protocol identifier.
+        ppid: u32,
         /// User data in bytes.
         bytes: u64,
         /// Milliseconds since the first transmission of its first chunk, if that was captured.

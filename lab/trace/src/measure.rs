@@ -87,6 +87,8 @@ pub struct MessageTransfer {
     pub sequence: u32,
     /// Whether it is unordered.
     pub unordered: bool,
+    /// Its payload protocol identifier.
+    pub ppid: u32,
     /// User data in bytes.
     pub bytes: u64,
 }
@@ -288,6 +290,7 @@ impl Observer for Collector {
                 stream,
                 sequence,
                 unordered,
+                ppid,
                 bytes,
                 transfer_ms,
                 until,
@@ -304,6 +307,7 @@ impl Observer for Collector {
                     stream,
                     sequence,
                     unordered,
+                    ppid,
                     bytes,
                 };
                 m.progress(head.at, bytes, sent_at);

@@ -284,6 +284,7 @@ impl Observer for Tables {
                 bytes,
                 transfer_ms,
                 until,
+                ..
             } => self.messages.push(vec![
                 association,
                 Cell::Text(from.name().into()),

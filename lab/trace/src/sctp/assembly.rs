@@ -69,10 +69,18 @@ impl Message {
         transfer_ms: Option<f64>,
         until: Until,
     ) -> Event<'static> {
-        let Fragment { stream, sequence, unordered, .. } = self.fragment;
-        let number = shown(self.number);
-        let bytes = self.bytes;
-        Event::Message { from, number, stream, sequence, unordered, bytes, transfer_ms, until }
+        let Fragment { stream, sequence, unordered, ppid, .. } = self.fragment;
+        Event::Message {
+            from,
+            number: shown(self.number),
+            stream,
+            sequence,
+            unordered,
+            ppid,
+            bytes: self.bytes,
+            transfer_ms,
+            until,
+        }
     }
 }
 
@@ -197,6 +205,7 @@ mod tests {
         let fragment = Fragment {
             stream: 1,
             sequence,
+            ppid: 7,
             unordered: has('U'),
             beginning: has('B'),
             ending: has('E'),

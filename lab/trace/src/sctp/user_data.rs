@@ -14,6 +14,8 @@ pub(super) struct Fragment {
     pub(super) ending: bool,
     /// I-DATA: its position in the message. Fragments of DATA have consecutive TSNs instead.
     pub(super) index: Option<u32>,
+    /// Payload protocol identifier; of I-DATA only in the first fragment.
+    pub(super) ppid: u32,
 }
 
 /// A chunk with user data.
@@ -40,6 +42,7 @@ impl From<&Data<'_>> for UserData {
                 beginning: data.flags.beginning,
                 ending: data.flags.ending,
                 index: None,
+                ppid: data.ppid.0,
             },
         }
     }
@@ -58,6 +61,7 @@ impl From<&IData<'_>> for UserData {
                 beginning: data.flags.beginning,
                 ending: data.flags.ending,
                 index: Some(data.fsn.0),
+                ppid: data.ppid.0,
             },
         }
     }
