@@ -1,8 +1,8 @@
 //! From the captures of a cell to its numbers. Nothing else is asked, so every stack is measured alike.
 //!
 //! Both sides are captured by one clock: what goes into the links and what comes out of them. A
-//! message is one DATA chunk, and there is one stream in order, so that the number of a chunk is that
-//! of its message.
+//! message is one DATA chunk, unless it is a large one. Where there is a schedule its payload protocol identifier says which
+//! message it is: TSNs do not where messages are given up before they have one, or have several.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,12 @@ use tresse_trace::{Options, Side, Until};
 
 use crate::metric::Metric;
 use crate::samples;
-use crate::scenario::Traffic;
+use crate::scenario::{Large, Traffic};
 
 /// Width of the steps of [`Measures::timeline_kbps`], in milliseconds.
 pub const STEP_MS: f64 = 500.0;
+/// How often the age of the newest message is looked at, in milliseconds.
+const AGE_STEP_MS: f64 = 10.0;
 /// A message is overdue if it takes so much more than twice the time of the fastest one.
 const OVERDUE_MS: f64 = 100.0;
 
@@ -55,6 +57,9 @@ pub struct Measures {
     pub repair_ms: Vec<f32>,
     /// Of each chunk that was sent again: from its first transmission to its second.
     pub retransmission_ms: Vec<f32>,
+    /// Of messages that may be given up: every 10 ms, how old the newest one was that had been delivered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub age_ms: Vec<f32>,
     /// User data delivered in each half second, in kbit/s, all associations together.
     pub timeline_kbps: Vec<f32>,
 }
@@ -68,6 +73,7 @@ impl Measures {
             Metric::Transfer => samples::percentile(&self.transfer_ms, 99.0),
             Metric::Goodput => self.goodput_kbps,
             Metric::Disturbance => self.disturbance_ms,
+            Metric::Age => samples::percentile(&self.age_ms, 99.0),
         }
     }
 }
@@ -166,6 +172,11 @@ fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
     let start = sent.messages.iter().filter_map(|message| message.sent_at).min();
     let Some(start) = start else {
         measures.unfinished |= traffic.messages.is_some();
+        if traffic.service.is_some() {
+            let all = traffic.seconds * 1e3;
+            let ages = std::iter::repeat_n(all as f32, (all / AGE_STEP_MS) as usize);
+            measures.age_ms.extend(ages);
+        }
         return match traffic.interval_ms {
             Some(_) => Single::Disturbance(traffic.seconds * 1e3),
             None => Single::Goodput(0.0),
@@ -179,13 +190,18 @@ fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
         .iter()
         .filter_map(|message| {
             let number = u64::try_from(message.number).ok()?;
-            Some(Delivered { number, sent: ms(message.sent_at?), at: ms(message.done_at) })
+            let index = traffic.index_of(message.ppid).unwrap_or(number);
+            let (sent, at) = (ms(message.sent_at?), ms(message.done_at));
+            let beside = traffic.large.is_some() && message.stream == Large::STREAM;
+            Some(Delivered { number, index, sent, at, bytes: message.bytes, beside })
         })
         .filter(|message| message.at <= end)
         .collect();
     let repaired = delivered.iter().filter(|message| lost.contains(&(message.number as i64)));
     measures.repair_ms.extend(repaired.map(|message| (message.at - message.sent) as f32));
-    let unfinished = traffic.messages.is_some_and(|due| (delivered.len() as u64) < due);
+    // What may be given up need not come.
+    let due = traffic.messages.filter(|_| traffic.service.is_none());
+    let unfinished = due.is_some_and(|due| (delivered.len() as u64) < due);
     measures.delivered += delivered.len() as u64;
     measures.unfinished |= unfinished;
     let open = unfinished || traffic.messages.is_none();
@@ -199,21 +215,27 @@ fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
         if measures.timeline_kbps.len() <= step {
             measures.timeline_kbps.resize(step + 1, 0.0);
         }
-        measures.timeline_kbps[step] += (traffic.message_bytes as f64 * 8.0 / STEP_MS) as f32;
+        measures.timeline_kbps[step] += (message.bytes as f64 * 8.0 / STEP_MS) as f32;
     }
     if traffic.interval_ms.is_some() {
         return Single::Disturbance(add_transfers(measures, &delivered, traffic, end));
     }
-    let bits = delivered.len() as f64 * traffic.message_bytes as f64 * 8.0;
+    let bits = delivered.iter().map(|message| message.bytes).sum::<u64>() as f64 * 8.0;
     Single::Goodput(bits / end.max(1.0))
 }
 
 /// A message, with times in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Delivered {
+    /// Of its first chunk.
     number: u64,
+    /// Which message it is.
+    index: u64,
     sent: f64,
     at: f64,
+    bytes: u64,
+    /// On the stream of the large message.
+    beside: bool,
 }
 
 /// Adds the transfer times of messages that were handed over on a schedule, up to `end`. Returns for how
@@ -225,17 +247,18 @@ fn add_transfers(
     end: f64,
 ) -> f64 {
     let due = |number: u64| traffic.due_ms(number).unwrap_or(0.0);
-    let starts = delivered.iter().map(|message| message.sent - due(message.number));
+    let starts = delivered.iter().map(|message| message.sent - due(message.index));
     let start = starts.fold(f64::INFINITY, f64::min);
     let handed_over = |number: u64| start + due(number);
-    let transfer = |message: &Delivered| message.at - handed_over(message.number);
-    let fastest = delivered.iter().map(transfer).fold(f64::INFINITY, f64::min);
-    let overdue = delivered
-        .iter()
+    let transfer = |message: &Delivered| message.at - handed_over(message.index);
+    let judged = || delivered.iter().filter(|message| !message.beside);
+    let fastest = judged().map(transfer).fold(f64::INFINITY, f64::min);
+    let overdue = judged()
         .filter(|message| transfer(message) > 2.0 * fastest + OVERDUE_MS)
-        .map(|message| (message.number, message.at));
+        .map(|message| (message.index, message.at));
     // In order: those that are missing come after those that are there.
-    let missing = Some(delivered.len() as u64).filter(|n| *n < traffic.messages.unwrap_or(0));
+    let all = traffic.messages.filter(|_| traffic.service.is_none()).unwrap_or(0);
+    let missing = Some(delivered.len() as u64).filter(|n| *n < all);
     let mut lasted = 0.0;
     // Until when that is counted already.
     let mut counted = 0.0;
@@ -243,8 +266,36 @@ fn add_transfers(
         lasted += (at - handed_over(number).max(counted)).max(0.0);
         counted = at.max(counted);
     }
-    measures.transfer_ms.extend(delivered.iter().map(|message| transfer(message) as f32));
+    measures.transfer_ms.extend(judged().map(|message| transfer(message) as f32));
+    if traffic.service.is_some() {
+        let last = handed_over(traffic.messages.unwrap_or(1) - 1);
+        add_ages(measures, delivered, last.min(end), &handed_over);
+    }
     lasted
+}
+
+/// Adds how old the newest delivered message was, every so often from the first delivery to `end`.
+fn add_ages(
+    measures: &mut Measures,
+    delivered: &[Delivered],
+    end: f64,
+    handed_over: &dyn Fn(u64) -> f64,
+) {
+    let mut by_time: Vec<(f64, u64)> = delivered.iter().map(|m| (m.at, m.index)).collect();
+    by_time.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(first) = by_time.first().map(|(at, _)| *at) else { return };
+    let (mut next, mut newest) = (0, 0);
+    for step in 0.. {
+        let at = first + f64::from(step) * AGE_STEP_MS;
+        if at > end {
+            break;
+        }
+        while let Some((_, index)) = by_time.get(next).filter(|(then, _)| *then <= at) {
+            newest = newest.max(*index);
+            next += 1;
+        }
+        measures.age_ms.push((at - handed_over(newest)) as f32);
+    }
 }
 
 #[cfg(test)]

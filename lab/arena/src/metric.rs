@@ -15,6 +15,8 @@ pub enum Metric {
     Goodput,
     /// For how long overdue messages were on their way.
     Disturbance,
+    /// Of messages of which each replaces those before it, the age of the newest that was delivered: 99th percentile.
+    Age,
 }
 
 impl Metric {
@@ -26,6 +28,7 @@ impl Metric {
             Metric::Transfer => "99th percentile of the transfer time",
             Metric::Goodput => "goodput",
             Metric::Disturbance => "time to failover",
+            Metric::Age => "99th percentile of the age of the newest message",
         }
     }
 
@@ -33,7 +36,9 @@ impl Metric {
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
-            Metric::Repair | Metric::Transfer | Metric::Disturbance => Unit::Milliseconds,
+            Metric::Repair | Metric::Transfer | Metric::Disturbance | Metric::Age => {
+                Unit::Milliseconds
+            }
             Metric::Goodput => Unit::KilobitsPerSecond,
         }
     }

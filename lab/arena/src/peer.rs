@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use tokio::time::{Instant, sleep_until, timeout};
 use tresse::{
     Association, AssociationConfig, Carrier, Config, DEFAULT_UDP_PORT, Endpoint, EndpointConfig,
-    Peer, Ppid, Profile, SendOptions, StreamId,
+    Extensions, Peer, Ppid, Profile, Reliability, SendOptions, StreamId,
 };
 use tresse_peers::{Payload, Received};
 
@@ -65,6 +65,31 @@ pub struct PeerArgs {
     /// Send over all addresses at once
     #[arg(long)]
     concurrent: bool,
+    /// Bytes of the first message, if it is a large one
+    #[arg(long)]
+    first: Option<usize>,
+    /// Streams; message n is on stream n mod this many
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+    /// Milliseconds after which messages are given up, but for the last one of each stream
+    #[arg(long, conflicts_with = "retransmissions")]
+    lifetime: Option<u64>,
+    /// How often messages are sent again before they are given up
+    #[arg(long)]
+    retransmissions: Option<u32>,
+    /// Messages may be missing, but for the last one of each stream
+    #[arg(long)]
+    partial: bool,
+    /// What is used beyond the defaults
+    #[arg(long)]
+    with: Option<Feature>,
+}
+
+/// What is used beyond the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Feature {
+    /// I-DATA chunks, which take turns between streams (RFC 8260).
+    Interleaving,
 }
 
 /// Which end.
@@ -79,7 +104,13 @@ enum Role {
 /// Runs it, on this thread, and prints what the arena reads.
 #[must_use]
 pub fn run(args: &PeerArgs) -> ExitCode {
-    let profile = match Profile::named(&args.profile) {
+    let interleaving = args.with == Some(Feature::Interleaving);
+    let name = match interleaving {
+        // The peers do so as well.
+        true => format!("{}+stream-round-robin", args.profile),
+        false => args.profile.clone(),
+    };
+    let profile = match Profile::named(&name) {
         Ok(profile) => profile,
         Err(error) => {
             eprintln!("tresse: {error}");
@@ -93,11 +124,18 @@ pub fn run(args: &PeerArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let defaults = AssociationConfig::default();
+    // Whoever sends a large message has room for it, and for those behind it.
+    let send_buffer = defaults.send_buffer + 2 * args.first.unwrap_or(0);
+    let extensions = Extensions { interleaving, ..Extensions::default() };
     let association = AssociationConfig {
         profile: profile.into(),
         no_delay: args.no_delay,
         concurrent_transfer: args.concurrent,
-        ..AssociationConfig::default()
+        outbound_streams: args.streams.max(defaults.outbound_streams),
+        send_buffer,
+        extensions,
+        ..defaults
     };
     let limit = Duration::from_secs(args.timeout);
     match runtime.block_on(async { timeout(limit, play(args, association)).await }) {
@@ -157,11 +195,17 @@ fn payload(args: &PeerArgs, messages: u64) -> Payload {
     Payload {
         messages,
         size: args.size as usize,
-        streams: 1,
+        streams: args.streams,
         unordered: false,
         ppid: None,
-        first: None,
+        first: args.first,
     }
+}
+
+/// When messages are given up.
+fn reliability(args: &PeerArgs) -> Option<Reliability> {
+    let timed = args.lifetime.map(|ms| Reliability::Timed(Duration::from_millis(ms)));
+    timed.or(args.retransmissions.map(Reliability::Retransmissions))
 }
 
 /// Sends on the schedule that the arguments give.
@@ -173,8 +217,15 @@ async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> 
             let after = (index / args.burst).saturating_mul(args.interval);
             sleep_until(start + Duration::from_millis(after)).await;
         }
-        let options = SendOptions { ppid: Ppid(payload.ppid(index)), ..SendOptions::default() };
-        let sent = association.send_with(StreamId(0), payload.message(index), options).await;
+        // The last one of each stream shows that all has come.
+        let last = index + u64::from(args.streams) >= args.send;
+        let options = SendOptions {
+            ppid: Ppid(payload.ppid(index)),
+            reliability: reliability(args).filter(|_| !last),
+            ..SendOptions::default()
+        };
+        let stream = StreamId(payload.stream(index));
+        let sent = association.send_with(stream, payload.message(index), options).await;
         sent.map_err(|e| format!("message {index}: {e}"))?;
     }
     Ok(())
@@ -182,7 +233,9 @@ async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> 
 
 /// Receives and verifies everything.
 async fn receive(args: &PeerArgs, association: &Association) -> Result<u64, String> {
-    let mut received = Received::new(payload(args, args.receive));
+    let payload = payload(args, args.receive);
+    let mut received =
+        if args.partial { Received::partial(payload) } else { Received::new(payload) };
     while !received.is_complete() {
         let message = association
             .recv()

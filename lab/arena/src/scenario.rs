@@ -9,7 +9,7 @@ use crate::error::ArenaError;
 use crate::metric::Metric;
 
 /// The scenarios that are built in, in the order in which they are shown.
-const BUILT_IN: [&str; 9] = [
+const BUILT_IN: [&str; 12] = [
     include_str!("../scenarios/thin-stream.toml"),
     include_str!("../scenarios/thin-stream-near.toml"),
     include_str!("../scenarios/signalling.toml"),
@@ -19,10 +19,19 @@ const BUILT_IN: [&str; 9] = [
     include_str!("../scenarios/bulk-loss.toml"),
     include_str!("../scenarios/two-paths.toml"),
     include_str!("../scenarios/failover.toml"),
+    include_str!("../scenarios/partial.toml"),
+    include_str!("../scenarios/partial-once.toml"),
+    include_str!("../scenarios/interleaving.toml"),
 ];
 
 /// A message is one packet, so that a message and its chunk are the same in a capture.
 const MAX_MESSAGE: usize = 1_200;
+/// No large one is larger.
+const MAX_LARGE: usize = 8 << 20;
+/// The first of the payload protocol identifiers that say which message it is.
+const PPIDS: u32 = 0x5452_0000;
+/// Payload protocol identifiers number so many messages.
+const MOST_NUMBERED: u64 = 1 << 16;
 /// No cell lasts longer, in seconds.
 const MAX_SECONDS: f64 = 600.0;
 /// Associations side by side, each with two processes.
@@ -58,7 +67,7 @@ pub struct Scenario {
     pub traffic: Traffic,
 }
 
-/// What each association sends: messages on one stream, in order and reliably.
+/// What each association sends: messages on one stream, in order and reliably, unless `service` or `large` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
@@ -80,6 +89,40 @@ pub struct Traffic {
     /// Associations side by side through the same links. Default 1.
     #[serde(default = "one_association")]
     pub associations: u16,
+    /// When messages are given up, but for the last one. Absent (default): never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
+    /// The first message is a large one. Absent (default): it is like all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub large: Option<Large>,
+}
+
+/// When messages are given up: one of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// When they are older than so many milliseconds (RFC 3758).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_ms: Option<u32>,
+    /// When they would be sent again more often than that (RFC 7496).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions: Option<u32>,
+}
+
+/// A large message beside small ones. Chunks are interleaved (I-DATA, RFC 8260).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Large {
+    /// Bytes of it, up to 8 388 608.
+    pub bytes: usize,
+    /// Streams, at least 2: message n is on stream n mod this many. Those on that of the large one are not judged: they come
+    /// after it.
+    pub streams: u16,
+}
+
+impl Large {
+    /// The stream that it is on.
+    pub(crate) const STREAM: u16 = 0;
 }
 
 const fn one() -> u64 {
@@ -91,6 +134,13 @@ const fn one_association() -> u16 {
 }
 
 impl Traffic {
+    /// Which message travels with this payload protocol identifier, where there is a schedule (`payload.rs` of the peers).
+    #[must_use]
+    pub fn index_of(&self, ppid: u32) -> Option<u64> {
+        let fits = self.interval_ms.is_some() && self.messages.is_some_and(|n| n <= MOST_NUMBERED);
+        (fits && ppid & !0xffff == PPIDS).then_some(u64::from(ppid & 0xffff))
+    }
+
     /// When message `index` is handed over, in milliseconds after the first one; `None` if it is sent
     /// as soon as there is room.
     #[must_use]
@@ -159,8 +209,8 @@ impl Scenario {
             return Err("id: lower-case letters, digits and dashes only".into());
         }
         self.links.validate().map_err(|e| format!("links: {e}"))?;
-        let Traffic { message_bytes, interval_ms, burst, messages, seconds, associations } =
-            &self.traffic;
+        let Traffic { message_bytes, interval_ms, burst, messages, seconds, .. } = &self.traffic;
+        let Traffic { associations, service, large, .. } = &self.traffic;
         let range = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
         range(self.repetitions >= 1, "repetitions: at least 1")?;
         range(self.drop_one_in != Some(0), "drop_one_in: at least 1")?;
@@ -179,6 +229,24 @@ impl Scenario {
         range(
             interval_ms.is_some() || *burst == 1,
             "traffic.burst: without interval_ms there are no bursts",
+        )?;
+        let policies = |s: &Service| [s.lifetime_ms.is_some(), s.retransmissions.is_some()];
+        range(
+            service.is_none_or(|s| policies(&s) == [true, false] || policies(&s) == [false, true]),
+            "traffic.service: lifetime_ms or retransmissions",
+        )?;
+        let scheduled = messages.is_some_and(|n| n <= MOST_NUMBERED);
+        range(
+            (service.is_none() && large.is_none()) || scheduled,
+            "traffic.messages: service and large need a schedule, of 65536 messages at most",
+        )?;
+        range(
+            large.is_none_or(|l| (*message_bytes..=MAX_LARGE).contains(&l.bytes) && l.streams > 1),
+            "traffic.large: up to 8388608 bytes, and 2 streams at least",
+        )?;
+        range(
+            self.judged_by != Metric::Age || service.is_some(),
+            "judged_by: age needs traffic.service",
         )?;
         let last = messages.and_then(|n| self.traffic.due_ms(n - 1));
         range(
@@ -265,6 +333,9 @@ mod tests {
             ("messages = ", "mesages = ", "line "),
             ("repetitions = ", "repetitions = 0 # ", "repetitions: at least 1"),
             ("interval_ms = 250", "", "belong together"),
+            ("judged_by = \"repair\"", "judged_by = \"age\"", "age needs traffic.service"),
+            ("associations = 25", "service = {}", "lifetime_ms or retransmissions"),
+            ("associations = 25", "large = { bytes = 9, streams = 2 }", "traffic.large"),
         ] {
             assert!(good.contains(from), "{from}");
             let error = Scenario::parse(&good.replace(from, to)).unwrap_err();

@@ -13,7 +13,7 @@ use crate::error::ArenaError;
 use crate::measure::measure;
 use crate::record::Outcome;
 use crate::runner::{Cell, Played, Stage};
-use crate::scenario::{Scenario, Traffic};
+use crate::scenario::{Scenario, Service, Traffic};
 use crate::stack::{Kind, Stack};
 
 /// How long a stack may take to listen.
@@ -30,6 +30,8 @@ const PION_PORT: u16 = 5_000;
 const ENDLESS: u64 = 1 << 31;
 /// What usrsctp uses with all paths at once.
 const USRSCTP_CONCURRENT: &str = "cmt,dac";
+/// What all use for messages that come in between the fragments of a large one.
+const INTERLEAVING: &str = "interleaving";
 
 /// The peers that were found, and where cells keep their captures.
 #[derive(Debug)]
@@ -324,12 +326,30 @@ impl<'a> Play<'a> {
         if let Some(interval) = traffic.interval_ms {
             words += &format!(" --interval {interval} --burst {}", traffic.burst);
         }
-        match (&stack.kind, stack.concurrent) {
-            (Kind::Usrsctp, true) => words + " --with " + USRSCTP_CONCURRENT,
-            (Kind::Tresse(_), true) => words + " --concurrent",
-            _ => words,
+        if let Some(service) = &traffic.service {
+            words += &given_up(*service, server);
         }
+        if let Some(large) = &traffic.large {
+            words += &format!(" --first {} --streams {}", large.bytes, large.streams);
+        }
+        let mut with: Vec<&str> = traffic.large.iter().map(|_| INTERLEAVING).collect();
+        match (&stack.kind, stack.concurrent) {
+            (Kind::Usrsctp, true) => with.push(USRSCTP_CONCURRENT),
+            (Kind::Tresse(_), true) => words += " --concurrent",
+            _ => {}
+        }
+        if with.is_empty() { words } else { words + " --with " + &with.join(",") }
     }
+}
+
+/// How a program is told that messages may be given up.
+fn given_up(service: Service, server: bool) -> String {
+    if server {
+        return " --partial".into();
+    }
+    let lifetime = service.lifetime_ms.map(|ms| format!(" --lifetime {ms}"));
+    let retransmissions = service.retransmissions.map(|n| format!(" --retransmissions {n}"));
+    lifetime.or(retransmissions).unwrap_or_default()
 }
 
 /// What it means that a program was silent.

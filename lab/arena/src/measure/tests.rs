@@ -6,6 +6,7 @@ use tresse_sim::{CaptureBuffer, LinkConfig, Route, Simulation};
 use tresse_trace::Proof;
 
 use super::*;
+use crate::scenario::Service;
 
 const MS: u64 = 1_000_000;
 
@@ -17,6 +18,8 @@ fn paced(messages: u64) -> Traffic {
         messages: Some(messages),
         seconds: 5.0,
         associations: 1,
+        service: None,
+        large: None,
     }
 }
 
@@ -31,6 +34,7 @@ fn sent(times: &[(u64, u64)]) -> Sent {
         stream: 0,
         sequence: n as u32,
         unordered: false,
+        ppid: 0x5452_0000 + n as u32,
         bytes: 100,
     };
     let messages: Vec<MessageTransfer> = times.iter().enumerate().map(message).collect();
@@ -135,6 +139,38 @@ fn a_failure_lasts_until_messages_are_on_time_again() {
     // Two that are overdue alone count for themselves, not for the time between them.
     let alone = [(0, 130), (100, 130), (200, 210), (300, 310), (400, 530), (500, 530)];
     assert_eq!(measured(&sent(&alone), &paced(6)).disturbance_ms, Some(130.0 + 130.0));
+}
+
+#[test]
+fn the_newest_message_ages_until_a_newer_one_comes() {
+    let service = Some(Service { lifetime_ms: Some(50), retransmissions: None });
+    let traffic = Traffic { service, ..paced(5) };
+    // Message 1 is given up; those behind it come when it has been passed over.
+    let mut some = sent(&[(0, 10), (100, 110), (200, 305), (300, 310), (400, 410)]);
+    some.messages.remove(1);
+    let m = measured(&some, &traffic);
+    // From 10 to 400, when the last one is handed over.
+    let ages: Vec<f32> = (1..=30u16).chain(1..=10).map(|n| f32::from(n) * 10.0).collect();
+    assert_eq!(m.age_ms, ages);
+    assert_eq!((m.delivered, m.unfinished, m.disturbance_ms), (4, false, Some(0.0)));
+    // One that never comes up is as old as all of it.
+    let m = measured(&sent(&[]), &traffic);
+    assert_eq!((m.age_ms.len(), m.age_ms[0], m.value(Metric::Age)), (500, 5000.0, Some(5000.0)));
+}
+
+#[test]
+fn what_is_behind_a_large_message_is_not_judged() {
+    let large = Some(Large { bytes: 10_000, streams: 2 });
+    let traffic = Traffic { large, ..paced(4) };
+    let mut all = sent(&[(0, 900), (100, 110), (200, 900), (300, 315)]);
+    for (n, message) in (0..).zip(&mut all.messages) {
+        message.stream = n % 2;
+        // It takes seven TSNs.
+        message.number += if n == 0 { 0 } else { 6 };
+    }
+    let m = measured(&all, &traffic);
+    assert_eq!((m.transfer_ms, m.delivered), (vec![10.0, 15.0], 4));
+    assert_eq!(m.disturbance_ms, Some(0.0));
 }
 
 #[test]
