@@ -132,7 +132,7 @@ impl Health {
             if !told[host] {
                 return Vec::new();
             }
-            let unsure = scenario.hosts[host].unsure();
+            let unsure = scenario.unsure(host);
             let mut lists = self.between(from, to).map(|(m, _)| &m.addresses[host]);
             let first = lists.next().cloned().unwrap_or_default();
             let first: Vec<IpAddr> = first.into_iter().take(BELIEVED).collect();

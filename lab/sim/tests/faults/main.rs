@@ -13,6 +13,7 @@
 //!   and small buffers; their numbers begin at 2^42.
 //! - `TRESSE_KEYED_SEEDS=0..20000`: those where messages name keys, secrets change, and the ends may know different ones; their
 //!   numbers begin at 2^43.
+//! - `TRESSE_MOVING_SEEDS=0..20000`: those where addresses of both hosts become others, again and again; their numbers begin at 2^44.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -172,6 +173,30 @@ fn seeds_hold_with_keys_of_all_kinds() {
     }
 }
 
+/// Hosts that move: addresses of both ends that become others, close to each other, and with all paths in use.
+#[test]
+fn seeds_hold_where_hosts_move() {
+    let summary = seeds::run_all(seeds::moving(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "address becomes another one",
+        "address is back after a move",
+        "moves close to each other",
+        "moves with all paths in use",
+        "both ends move",
+        "follows its host",
+        "address added",
+        "address deleted",
+        "peer has an address more",
+        "peer has an address less",
+        "healthy in spite of faults",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 50 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
 /// Prints what seeds did; those that failed.
 fn tell(summary: &seeds::Summary, partial: bool) -> Vec<u64> {
     println!("{} seeds, {} packets", summary.seeds, summary.packets);
@@ -302,6 +327,8 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::NASTY + 1_582, scenario::NASTY + 9_591],
     // A tail loss probe that found nothing to send was due again at once, for ever, after a round trip of no time.
     &[scenario::NASTY + 3_451],
+    // The judge: an address that is back while the peer is asked to forget it is none that may be used.
+    &[scenario::MOVING + 1_239],
 ];
 
 #[test]

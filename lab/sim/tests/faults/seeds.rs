@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, NASTY};
+pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, MOVING, NASTY};
 use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
@@ -61,6 +61,12 @@ pub(crate) fn nasty() -> Range<u64> {
 pub(crate) fn keyed() -> Range<u64> {
     let range = asked("TRESSE_KEYED_SEEDS").unwrap_or(0..2_000);
     KEYED + range.start..KEYED + range.end
+}
+
+/// `TRESSE_MOVING_SEEDS=a..b`: those with hosts that move, counted from 0; a thousand else.
+pub(crate) fn moving() -> Range<u64> {
+    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or(0..1_000);
+    MOVING + range.start..MOVING + range.end
 }
 
 fn asked(name: &str) -> Option<Range<u64>> {

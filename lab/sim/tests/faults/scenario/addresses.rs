@@ -80,7 +80,7 @@ impl Scenario {
 
 impl HostPlan {
     /// Its addresses that the peer may be asked to forget, and those that it may not know for some time.
-    pub(crate) fn unsure(&self) -> BTreeSet<IpAddr> {
+    pub(super) fn unsure(&self) -> BTreeSet<IpAddr> {
         let of = |(_, call): &(Time, Call)| match call {
             Call::ChangeAddress(AddressChange::Delete, address) => Some(*address),
             _ => None,

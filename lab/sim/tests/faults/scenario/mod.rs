@@ -7,6 +7,7 @@ mod extensions;
 mod faults;
 mod interleaving;
 mod keys;
+mod moving;
 mod nasty;
 mod network;
 mod partial;
@@ -28,6 +29,7 @@ use tresse_sim::Draw;
 pub(crate) use authentication::secret;
 pub(crate) use extensions::{EXTENDED, MIXED};
 pub(crate) use keys::KEYED;
+pub(crate) use moving::MOVING;
 pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
 pub(crate) use traffic::{PlannedMessage, Reading};
@@ -205,6 +207,9 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= MOVING {
+            return moving::moving(seed);
+        }
         if seed >= KEYED {
             return keys::keyed(seed);
         }
