@@ -1,10 +1,10 @@
 //! A large message beside a thin stream, interleaved and not.
 
-use std::fs;
-use std::path::Path;
+mod estimates;
 
-use tresse_lab::runner::{Execution, ProgressMode};
-use tresse_lab::{LabError, Overrides, Session, experiment};
+use tresse_lab::{LabError, experiment};
+
+use estimates::estimates;
 
 /// 125 kB take 100 ms.
 const BESIDE: &str = r#"
@@ -41,23 +41,10 @@ title = "Both"
 metrics = ["transfer_ms.p50", "transfer_ms.max", "beside_ms.mean", "beside_ms.max"]
 "#;
 
-fn summary(folder: &Path) -> serde_json::Value {
-    let file = folder.join("my.toml");
-    fs::write(&file, BESIDE).unwrap();
-    let session = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap();
-    let quiet = Execution { progress: ProgressMode::Silent, jobs: Some(2), ..Execution::default() };
-    let finished = session.run(folder, quiet).unwrap();
-    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
-    let text = fs::read_to_string(finished.page.with_file_name("summary.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 #[test]
 fn a_message_does_not_wait_for_a_large_one_that_is_interleaved() {
-    let folder = tempfile::tempdir().unwrap();
-    let summary = summary(folder.path());
+    let rows = estimates(BESIDE);
     let metric = |chunks: &str, name: &str| {
-        let rows = summary["analysis"]["estimates"].as_array().unwrap();
         let row = rows.iter().find(|row| row["cell"]["chunks"] == chunks).unwrap();
         row["metrics"][name]["value"].as_f64().unwrap_or_else(|| panic!("no {name}"))
     };

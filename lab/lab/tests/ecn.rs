@@ -1,25 +1,15 @@
 //! Links that mark, and ends that listen: `tresse/ecn`, shorter.
 
-use std::fs;
+mod estimates;
 
-use tresse_lab::runner::{Execution, ProgressMode};
-use tresse_lab::{Overrides, Session};
+use estimates::estimates;
 
 #[test]
 fn marks_spare_what_drops_cost() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("my.toml");
     let text = include_str!("../experiments/tresse/ecn.toml")
         .replace("duration_s = 60", "duration_s = 12")
         .replace("count = 10", "count = 3");
-    fs::write(&file, text).unwrap();
-    let session = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap();
-    let quiet = Execution { progress: ProgressMode::Silent, jobs: Some(2), ..Execution::default() };
-    let finished = session.run(folder.path(), quiet).unwrap();
-    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
-    let text = fs::read_to_string(finished.page.with_file_name("summary.json")).unwrap();
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let rows = summary["analysis"]["estimates"].as_array().unwrap();
+    let rows = estimates(&text);
     // Of each sender.
     let metric = |queue: &str, ecn: &str, name: &str| {
         let found = rows.iter().filter(|row| row["cell"]["queue"] == queue);

@@ -1,10 +1,10 @@
 //! Messages that may be given up, and the age of the newest one.
 
-use std::fs;
-use std::path::Path;
+mod estimates;
 
-use tresse_lab::runner::{Execution, ProgressMode};
-use tresse_lab::{LabError, Overrides, Session, experiment};
+use tresse_lab::{LabError, experiment};
+
+use estimates::estimates;
 
 /// The third and the fourth packet with data are lost, and the eighth, which has them again if that is so.
 const STATES: &str = r#"
@@ -40,23 +40,10 @@ title = "Age"
 metrics = ["age_ms.mean", "age_ms.max", "given_up_percent"]
 "#;
 
-fn summary(folder: &Path) -> serde_json::Value {
-    let file = folder.join("my.toml");
-    fs::write(&file, STATES).unwrap();
-    let session = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap();
-    let quiet = Execution { progress: ProgressMode::Silent, jobs: Some(2), ..Execution::default() };
-    let finished = session.run(folder, quiet).unwrap();
-    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
-    let text = fs::read_to_string(finished.page.with_file_name("summary.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 #[test]
 fn what_is_given_up_holds_up_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let summary = summary(folder.path());
+    let rows = estimates(STATES);
     let metric = |service: &str, name: &str| {
-        let rows = summary["analysis"]["estimates"].as_array().unwrap();
         let row = rows.iter().find(|row| row["cell"]["service"] == service).unwrap();
         row["metrics"][name]["value"].as_f64().unwrap_or_else(|| panic!("no {name}"))
     };

@@ -43,7 +43,7 @@ pub use processor::{Processor, Walks};
 use record::FlowRecord;
 use run::FlowRun;
 pub use service::Service;
-pub use topology::{Move, PathMtu, SecondPath, Shared, Topology};
+pub use topology::{Move, Mover, PathMtu, SecondPath, Shared, Topology};
 
 /// What an experiment on a whole flow says besides [`Common`](crate::common::Common): `kind = "flow"`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -335,7 +335,7 @@ impl Experiment<Flow> {
         };
         if let Workload::Periodic(Periodic { service, .. }) = &self.kind.workload {
             config.reliability = service.reliability();
-            config.extensions.partial_reliability = service.is_partial();
+            config.extensions.partial_reliability |= service.is_partial();
         }
         config
     }

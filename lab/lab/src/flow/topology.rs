@@ -29,7 +29,7 @@ pub struct Topology {
     /// span in each run: where time is counted in ticks, it is not known how those of several hosts lie. Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocks_apart_ms: f64,
-    /// Addresses of the data sender that become others in the course of a run. Default: none.
+    /// Addresses that become others in the course of a run. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<Move>,
 }
@@ -39,11 +39,14 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// The data sender gets another address on a path, as a mobile does that finds another network: it has interfaces, and is bound to
+/// An end gets another address on a path, as a mobile does that finds another network: it has interfaces, and is bound to
 /// all of their addresses. Needs `association.asconf`; in the simulator only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Move {
+    /// Which end. Default: the data sender.
+    #[serde(default, skip_serializing_if = "Mover::is_sender")]
+    pub end: Mover,
     /// Which path, from 1. Default 1.
     #[serde(default = "one")]
     pub path: u8,
@@ -52,6 +55,24 @@ pub struct Move {
     /// The new one comes so many milliseconds later; below 0 it comes earlier, and both are there meanwhile. Default 0.
     #[serde(default)]
     pub without_ms: f64,
+}
+
+/// Whose address becomes another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mover {
+    /// The data sender's.
+    #[default]
+    Sender,
+    /// The data receiver's.
+    Receiver,
+}
+
+impl Mover {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+    fn is_sender(&self) -> bool {
+        *self == Mover::Sender
+    }
 }
 
 /// A router in the middle of the way whose next link takes no larger packets.
@@ -167,7 +188,7 @@ impl Topology {
         require(apart, "topology.clocks_apart_ms", "must be 0 to 1000")?;
         let known = self.mtu.is_none_or(|mtu| (68..=65_535).contains(&mtu.bytes));
         require(known, "topology.mtu.bytes", "must be 68 to 65535")?;
-        require(self.moves.len() <= 200, "topology.moves", "has more than 200")?;
+        require(self.moves.len() <= 100, "topology.moves", "has more than 100")?;
         for (i, moved) in self.moves.iter().enumerate() {
             let key = |field: &str| format!("topology.moves[{i}].{field}");
             let known = (1..=self.path_count()).contains(&moved.path);

@@ -1,17 +1,23 @@
-//! A data sender whose addresses become others (RFC 5061): both hosts have an interface on each path.
+//! Ends whose addresses become others (RFC 5061): both hosts have an interface on each path.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use tresse_core::Time;
 use tresse_netem::LinkConfig;
-use tresse_sim::{Change, HostId, Interface, IpNet, IpStack, LinkId, Simulation};
+use tresse_sim::{Change, Interface, IpNet, IpStack, LinkId, Simulation};
 
 use super::pair::{Pair, address};
-use crate::flow::Move;
+use crate::flow::{Move, Mover};
 
-/// Last byte of the second address of the sender on each path; the others follow.
-const SECOND: u8 = 11;
+/// Last byte of an end's first address on each path, and of its second one, which the others follow.
+const fn numbers(end: Mover) -> (u8, u8) {
+    match end {
+        Mover::Sender => (1, 11),
+        // There are 100 moves at most, of both together.
+        Mover::Receiver => (2, 12),
+    }
+}
 
 /// In the network of the path.
 fn net(address: IpAddr) -> IpNet {
@@ -43,23 +49,26 @@ pub(super) fn connect(
 /// The addresses change in the course of the run.
 pub(super) fn schedule(
     simulation: &mut Simulation,
-    sender: HostId,
+    pair: Pair,
     moves: &[Move],
 ) -> Result<(), String> {
-    let mut used: BTreeMap<u8, u8> = BTreeMap::new();
+    let mut used: BTreeMap<(Mover, u8), u8> = BTreeMap::new();
     let mut at = |ms: f64, change| {
         let at = Time::from_nanos((ms * 1e6) as u64);
         simulation.at(at, change).map_err(|e| format!("move: {e}"))
     };
     let mut moves = moves.to_vec();
     moves.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
-    for Move { path, at_ms, without_ms } in moves {
+    for Move { end, path, at_ms, without_ms } in moves {
         let path = path - 1;
-        let last = used.entry(path).or_insert(1);
-        let (old, new) = (address(path, *last), address(path, (*last + 1).max(SECOND)));
-        *last = (*last + 1).max(SECOND);
-        at(at_ms, Change::RemoveAddress(sender, old))?;
-        at(at_ms + without_ms, Change::AddAddress(sender, usize::from(path), net(new)))?;
+        let host = if end == Mover::Sender { pair.sender } else { pair.receiver };
+        let (first, second) = numbers(end);
+        let last = used.entry((end, path)).or_insert(first);
+        let next = if *last == first { second } else { *last + 2 };
+        let (old, new) = (address(path, *last), address(path, next));
+        *last = next;
+        at(at_ms, Change::RemoveAddress(host, old))?;
+        at(at_ms + without_ms, Change::AddAddress(host, usize::from(path), net(new)))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::transfer::TransferObserver;
 use super::wire::SharedUnderway;
 use super::{EVENT_LIMIT, missing_reports, plan};
 use crate::flow::run::FlowRun;
-use crate::flow::{Flow, Observe, PathMtu, Shared, Topology, Workload};
+use crate::flow::{Flow, Mover, Observe, PathMtu, Shared, Topology, Workload};
 use crate::schema::Experiment;
 use crate::seed;
 
@@ -87,7 +87,7 @@ impl Network {
             mtu: None,
         };
         network.set_mtu(topology.mtu)?;
-        moving::schedule(&mut network.simulation, pair.sender, moves)?;
+        moving::schedule(&mut network.simulation, pair, moves)?;
         if let (Some(shared), Some(routers)) = (shared, routers) {
             for n in 0..shared.competitors {
                 network.add_competitor(&run.setup.experiment, shared, routers, COMPETITOR + n)?;
@@ -193,10 +193,10 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Result<Pair, String> 
     let profile = run.setup.sender.profile()?;
     let association = run.setup.experiment.association(profile);
     // Who moves is bound to whatever addresses it has.
-    let moves = !flow.topology.moves.is_empty();
+    let moves = |host| flow.topology.moves.iter().any(|m| (m.end == Mover::Sender) == (host == 1));
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
-        local_addresses: if moves && host == 1 { Vec::new() } else { addresses(host) },
+        local_addresses: if moves(host) { Vec::new() } else { addresses(host) },
         association: association.clone(),
         ..EndpointConfig::default()
     };
