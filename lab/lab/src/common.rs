@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Extensions, MtuDiscovery, Profile};
 
 use crate::error::LabError;
+use crate::extension::ExtensionSet;
 use crate::mistake::{Checked, mistake, require};
 use crate::sender::{Sender, Tcp};
 
@@ -141,6 +142,9 @@ pub struct AssociationSettings {
     /// Addresses may be added and deleted while the association goes on (RFC 5061), which `topology.moves` needs. Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asconf: bool,
+    /// What else both ends offer: `"all"`, or names (see [`Extension`](crate::Extension)). Default: nothing.
+    #[serde(skip_serializing_if = "ExtensionSet::is_empty")]
+    pub extensions: ExtensionSet,
 }
 
 impl Default for AssociationSettings {
@@ -157,6 +161,7 @@ impl Default for AssociationSettings {
             interleaving: false,
             ecn: false,
             asconf: false,
+            extensions: ExtensionSet::default(),
         }
     }
 }
@@ -164,7 +169,7 @@ impl Default for AssociationSettings {
 impl AssociationSettings {
     /// The same for an endpoint with `profile`.
     pub(crate) fn config(&self, profile: &Arc<Profile>) -> AssociationConfig {
-        AssociationConfig {
+        let mut config = AssociationConfig {
             profile: Arc::clone(profile),
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
@@ -186,7 +191,9 @@ impl AssociationSettings {
                 ..Extensions::NONE
             },
             ..AssociationConfig::default()
-        }
+        };
+        self.extensions.switch_on(&mut config);
+        config
     }
 
     /// Checks the sizes of packets; `least` is the smallest MTU that makes sense.
@@ -220,8 +227,12 @@ impl AssociationSettings {
 
     /// How messages become packets, as the end of a sentence.
     pub(crate) fn describe(&self) -> String {
+        let extensions = match self.extensions.is_empty() {
+            true => String::new(),
+            false => format!(", with {}", self.extensions),
+        };
         format!(
-            "{}{}{}{}{}",
+            "{}{}{}{}{}{extensions}",
             if self.interleaving { ", interleaved" } else { "" },
             if self.ecn { ", ECN-capable" } else { "" },
             if self.asconf { ", addresses may change" } else { "" },
@@ -249,6 +260,10 @@ pub struct ProfileEntry {
     /// Parameters of this sender alone, besides those of the experiment, which TCP has not.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     pub parameters: toml::Table,
+    /// What both ends offer with this sender, besides what the experiment says: `"all"`, or names (see
+    /// [`Extension`](crate::Extension)). Default: nothing more.
+    #[serde(default, skip_serializing_if = "ExtensionSet::is_empty")]
+    pub extensions: ExtensionSet,
     /// Settings of the hosts' processors with this sender, besides those of the experiment (flows only,
     /// see [`Processor`](crate::flow::Processor)).
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
@@ -259,6 +274,12 @@ impl ProfileEntry {
     /// Whether it is TCP.
     pub fn is_tcp(&self) -> bool {
         Tcp::is_meant(&self.name)
+    }
+
+    /// Settings of both endpoints with this sender; `common` are those of the experiment.
+    pub(crate) fn association(&self, common: &AssociationSettings) -> AssociationSettings {
+        let extensions = common.extensions.and(&self.extensions);
+        AssociationSettings { extensions, ..common.clone() }
     }
 
     /// The sender with the parameters of the experiment, `common`, and its own.
@@ -345,6 +366,8 @@ pub(crate) fn check_profiles(profiles: &[ProfileEntry], parameters: &toml::Table
                 .map_err(|err| mistake("parameters", err.to_string()))?;
         }
         entry.resolve(parameters).map_err(|err| mistake(key("parameters"), err.to_string()))?;
+        let fits = entry.extensions.is_empty() || !entry.is_tcp();
+        require(fits, key("extensions"), "are those of SCTP, and this sender is TCP")?;
         require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
         let twice = profiles[..i].iter().any(|p| p.label == entry.label);
         require(!twice, key("label"), format!("\"{}\" appears twice", entry.label))?;

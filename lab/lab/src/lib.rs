@@ -24,6 +24,8 @@ mod common;
 pub mod comparison;
 pub mod error;
 pub mod experiment;
+pub mod extended;
+mod extension;
 mod fingerprint;
 pub mod flow;
 pub mod gauntlet;
@@ -47,5 +49,6 @@ pub mod version;
 
 pub use error::LabError;
 pub use experiment::{AnyExperiment, Experiment};
+pub use extension::{Extension, ExtensionSet};
 pub use overrides::Overrides;
 pub use session::{Finished, Replayed, Session};

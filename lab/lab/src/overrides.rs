@@ -5,6 +5,7 @@ use tresse_core::Profile;
 use crate::common::{ProfileEntry, merge};
 use crate::error::LabError;
 use crate::experiment::{AnyExperiment, with_changes};
+use crate::extension::ExtensionSet;
 use crate::sender::Tcp;
 use crate::settable;
 use crate::shell::shell_word;
@@ -84,6 +85,7 @@ fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabErro
         baseline: None,
         extra: true,
         parameters: toml::Table::new(),
+        extensions: ExtensionSet::default(),
         processor: toml::Table::new(),
     });
     experiment.show(&label);

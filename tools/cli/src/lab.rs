@@ -2,6 +2,7 @@
 
 mod campaign;
 mod elsewhere;
+mod extensions;
 mod gauntlet;
 mod interrupt;
 mod new;
@@ -50,6 +51,10 @@ enum Command {
     /// The exit status is 1 if a number differs by more than 5 % (percentages: 5 points) and by more
     /// than the spread of both.
     Compare(CompareArgs),
+    /// Play the workloads of the papers with every extension of the protocol on, and say what they cost
+    ///
+    /// The default profile with them and without them, beside the variants of the papers (docs/extensions-on.md).
+    Extensions(extensions::ExtensionsArgs),
     /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
     ///
     /// Every row of every paper goes to reproduction/ in the folder of the results, and every workload with every
@@ -194,6 +199,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Run(args) => campaign::run(&args),
         Command::Show(args) => show(&args),
         Command::Compare(args) => compare(&args),
+        Command::Extensions(args) => extensions::run(&args),
         Command::Report(args) => write_report(&args),
         Command::Playground(args) => playground::run(&args),
     };

@@ -468,10 +468,30 @@ fn wrong_words_are_refused_in_one_line() {
         (vec!["run", "hurtig/fig2", "--set"], vec!["'--set <KEY=VALUE>'"]),
         (vec!["run", "hurtig/fig2", "--sed", "1"], vec!["'--sed'", "'--seed'"]),
         (vec!["walk"], vec!["'walk'", "`tresse lab --help`"]),
-        (vec![], vec!["list, profiles, new, run, show, compare, report, playground;"]),
+        (vec![], vec!["list, profiles, new, run, show, compare, extensions, report, playground;"]),
     ] {
         refused(temp.path(), &arguments, &words);
     }
+}
+
+#[test]
+fn extensions_have_names_and_the_default_is_ranked() {
+    let temp = tempfile::tempdir().unwrap();
+    let unknown = ["\"ech\" is no extension", "there are: all, partial-reliability, "];
+    refused(temp.path(), &["extensions", "hurtig/fig2", "--with", "ech"], &unknown);
+    refused(temp.path(), &["extensions", "pedersen/fig3.9"], &["not ranked in pedersen/fig3.9"]);
+    let arguments = ["extensions", "hurtig/fig2", "--with", "ecn", "--replications", "1"];
+    let output = lab(temp.path(), &arguments);
+    assert!(output.status.success(), "{output:?}");
+    let page = temp.path().join("results/extensions/extensions-on.md");
+    let page = fs::read_to_string(page).unwrap();
+    // Nothing marks there, so nothing is different.
+    assert!(
+        page.contains("| itself without, in the metric of the paper | 1 of 1 compared"),
+        "{page}"
+    );
+    let command = "`tresse lab extensions hurtig/fig2 --with ecn --replications 1`";
+    assert!(page.contains(command), "{page}");
 }
 
 /// The refusal of these arguments has all of these words.

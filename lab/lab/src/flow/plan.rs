@@ -95,13 +95,22 @@ pub fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
     for cell in experiment.kind.cells() {
         let here = Arc::new(experiment.in_cell(&cell).map_err(fault)?);
         for entry in &experiment.common.profiles {
+            let offered = entry.association(&here.common.association);
+            let here = match offered == here.common.association {
+                true => Arc::clone(&here),
+                false => {
+                    let mut with = Experiment::clone(&here);
+                    with.common.association = offered;
+                    Arc::new(with)
+                }
+            };
             let setup = Setup {
                 series: entry.label.clone(),
                 sender: entry.resolve(&here.common.parameters)?,
                 processor: Processor::of(&here.kind, entry).map_err(fault)?,
                 cell: cell.clone(),
                 cell_text: experiment.kind.describe(&cell),
-                experiment: Arc::clone(&here),
+                experiment: here,
             };
             setups.push((fingerprint(&setup), Arc::new(setup)));
         }

@@ -31,6 +31,7 @@ pub(super) fn check(e: &Experiment<Flow>) -> Checked {
         ("association.interleaving", association.interleaving),
         ("association.ecn", association.ecn),
         ("association.asconf", association.asconf),
+        ("association.extensions", !association.extensions.is_empty()),
     ];
     let name = &e.common.profiles[index].name;
     for (key, is_given) in other {

@@ -93,7 +93,7 @@ fn setups(experiment: &Experiment<SingleLoss>) -> Result<Vec<Setup>, LabError> {
                         .map_err(LabError::Option)?,
                 ),
                 cell,
-                association: experiment.common.association.clone(),
+                association: entry.association(&experiment.common.association),
                 forward: topology.link(&topology.forward, cell),
                 backward: topology.link(&topology.backward, cell),
                 bursts: experiment.kind.bursts().clone(),

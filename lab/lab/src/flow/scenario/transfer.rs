@@ -36,6 +36,7 @@ impl TransferObserver {
         for chunk in sctp.chunks().map_while(Result::ok) {
             match Chunk::parse(chunk) {
                 Ok(Chunk::Data(data)) if outgoing => self.data(now, data.tsn.0),
+                Ok(Chunk::IData(data)) if outgoing => self.data(now, data.tsn.0),
                 Ok(Chunk::Sack(sack)) if !outgoing => self.sack(&sack, 0),
                 Ok(Chunk::NrSack(nr)) if !outgoing => {
                     self.sack(&nr.sack, nr.nr_gap_blocks().map(tsns).sum());

@@ -43,7 +43,7 @@ impl Underway {
     pub(super) fn arrives(&mut self, packet: &Packet) {
         let index = self.latest.get(&packet.payload.as_ptr().addr());
         if let Some(index) = index
-            && SctpPacket::parse(&packet.payload).is_ok()
+            && SctpPacket::parse_zero_checksum(&packet.payload).is_ok()
         {
             self.arrived[*index] = true;
         }
@@ -133,6 +133,9 @@ impl WireObserver {
         for chunk in sctp.chunks().map_while(Result::ok) {
             match Chunk::parse(chunk) {
                 Ok(Chunk::Data(data)) if outgoing => {
+                    self.data(now, data.tsn.0, packet.destination, &mut cause);
+                }
+                Ok(Chunk::IData(data)) if outgoing => {
                     self.data(now, data.tsn.0, packet.destination, &mut cause);
                 }
                 Ok(Chunk::Sack(sack)) if !outgoing => self.sack(now, &sack, packet.source),

@@ -4,6 +4,7 @@
 mod all_profiles;
 mod default_profile;
 mod deviations;
+mod extensions_on;
 mod papers;
 mod reasons;
 mod reproduction;
@@ -18,6 +19,7 @@ use crate::comparison::{Comparison, Verdict};
 
 pub use all_profiles::all_profiles;
 pub use default_profile::default_profile;
+pub use extensions_on::extensions_on;
 pub use papers::papers;
 pub use reproduction::reproduction;
 

@@ -174,10 +174,13 @@ impl Application for Sender {
         let Ok(sctp) = SctpPacket::parse_unverified(&packet.payload) else { return };
         let mut data = false;
         for chunk in sctp.chunks().map_while(Result::ok) {
-            if let Ok(Chunk::Data(chunk)) = Chunk::parse(chunk) {
-                data = true;
-                self.first_packets.entry(chunk.tsn.0).or_insert(self.packets + 1);
-            }
+            let tsn = match Chunk::parse(chunk) {
+                Ok(Chunk::Data(chunk)) => chunk.tsn,
+                Ok(Chunk::IData(chunk)) => chunk.tsn,
+                _ => continue,
+            };
+            data = true;
+            self.first_packets.entry(tsn.0).or_insert(self.packets + 1);
         }
         self.packets += u64::from(data);
     }
