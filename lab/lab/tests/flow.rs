@@ -232,14 +232,19 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let n = outside.comparisons.len();
     let guessed = pages(&outside, &reason);
     assert!(guessed.0.contains(&format!("| 0 | 0 | {n} |")), "{}", guessed.0);
-    assert!(guessed.0.contains("- *Thought, not shown.* Slow hosts.\n"), "{}", guessed.0);
+    assert!(guessed.0.contains("- Slow hosts.\n  - *Thought, not shown.* "), "{}", guessed.0);
     assert!(guessed.1.contains("| unexplained; thought, not shown: (1) |"), "{}", guessed.1);
     outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
     let tested = pages(&outside, &reason);
     assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
-    let said = tested.0.split_once("- *Tested by `test/reason`.* Slow hosts.\n").unwrap().1;
-    for c in &outside.comparisons {
-        assert_eq!(said.matches(&format!("{} {} → ", c.claim.what, c.claim.text())).count(), 1);
+    let said = tested.0.split_once("- Slow hosts.\n  - *Tested by `test/reason`.* ").unwrap().1;
+    for rows in outside.comparisons.chunk_by(|a, b| a.claim.place == b.claim.place) {
+        let [first, others @ ..] = rows else { unreachable!("chunks are never empty") };
+        let text = |c: &Comparison| format!("{} {} → ", c.claim.what, c.claim.text());
+        assert!(said.contains(&format!("{}: {}", first.claim.place, text(first))), "{said}");
+        assert!(others.iter().all(|c| !said.contains(&text(c))), "{said}");
+        let more = format!("; and {} more", others.len());
+        assert_eq!(said.contains(&more), !others.is_empty(), "{said}");
     }
     assert!(
         tested.1.contains("| (1) tested by `test/reason` (it has ")
@@ -303,7 +308,7 @@ fn a_scan_rules_out_what_all_of_its_settings_exclude() {
     let scanned = pages(&outside, &reason);
     assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
     assert!(
-        scanned.0.contains("- *Not reproducible, `test/reason`.* Slow hosts."),
+        scanned.0.contains("- Slow hosts.\n  - *Not reproducible, `test/reason`.* "),
         "{}",
         scanned.0
     );

@@ -1,4 +1,4 @@
-//! What is not within, each row once, under the reason that many have.
+//! What is not within, by reasons, which many rows may have.
 
 use std::fmt::Write as _;
 
@@ -9,26 +9,41 @@ use crate::report::Report;
 
 /// Rows that have the same reason, or none.
 struct Group<'a> {
-    standing: Standing,
     why: Option<&'a str>,
-    /// Experiments that are the evidence.
+    /// What is known of rows, with the experiments that are the evidence.
+    parts: Vec<Part<'a>>,
+}
+
+/// Rows of a group of which the same is known.
+struct Part<'a> {
+    standing: Standing,
     evidence: Vec<&'a str>,
     rows: Vec<&'a Comparison>,
 }
 
-/// Of every paper, by reasons: those that are shown, then those that are not, then what has none.
+/// Of every paper, by reasons: those with most rows first, then what has none.
 pub(super) fn write(out: &mut String, reports: &[Report], papers: &[&str]) {
-    out.push_str("\n## What is not within, and why\n\nPublished → ours.\n");
+    out.push_str(
+        "\n## What is not within, and why\n\nEach reason once, what is known of it, and of each table or figure the first row, \
+         published → ours; `results/reproduction/` has all.\n",
+    );
     for paper in papers {
         let mut groups = groups(reports, paper);
-        groups.sort_by_key(|group| (rank(group), usize::MAX - group.rows.len()));
+        groups.sort_by_key(|group| (group.why.is_none(), usize::MAX - group.size()));
         if groups.is_empty() {
             continue;
         }
         let _ = writeln!(out, "\n### {paper}\n");
-        for group in &groups {
+        for group in &mut groups {
+            group.parts.sort_by_key(|part| rank(part.standing));
             write_group(out, group, *paper == OURS);
         }
+    }
+}
+
+impl Group<'_> {
+    fn size(&self) -> usize {
+        self.parts.iter().map(|part| part.rows.len()).sum()
     }
 }
 
@@ -38,44 +53,65 @@ fn groups<'a>(reports: &'a [Report], paper: &str) -> Vec<Group<'a>> {
     let of = reports.iter().filter(|report| paper_of(report) == paper);
     for c in of.flat_map(|report| &report.comparisons).filter(|c| is_outside(c)) {
         let (standing, why) = (evidence.standing(c), c.claim.why.as_deref());
-        let same = groups.iter().position(|group| (group.standing, group.why) == (standing, why));
-        let at = same.unwrap_or_else(|| {
-            groups.push(Group { standing, why, evidence: Vec::new(), rows: Vec::new() });
-            groups.len() - 1
-        });
-        let group = &mut groups[at];
-        group.rows.push(c);
-        if let Some(id) = evidence.id(c).filter(|id| !group.evidence.contains(id)) {
-            group.evidence.push(id);
+        let group = find_or_push(
+            &mut groups,
+            |group| group.why == why,
+            || Group { why, parts: Vec::new() },
+        );
+        let part = find_or_push(
+            &mut group.parts,
+            |part| part.standing == standing,
+            || Part { standing, evidence: Vec::new(), rows: Vec::new() },
+        );
+        part.rows.push(c);
+        if let Some(id) = evidence.id(c).filter(|id| !part.evidence.contains(id)) {
+            part.evidence.push(id);
         }
     }
     groups
 }
 
-fn rank(group: &Group<'_>) -> u8 {
-    match (group.standing, group.why) {
-        (Standing::Tested, _) => 0,
-        (Standing::NotReproducible, _) => 1,
-        (Standing::Unexplained, Some(_)) => 2,
-        (Standing::Unexplained, None) => 3,
+fn find_or_push<T>(
+    all: &mut Vec<T>,
+    is_it: impl Fn(&T) -> bool,
+    new: impl FnOnce() -> T,
+) -> &mut T {
+    let at = all.iter().position(is_it).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    });
+    &mut all[at]
+}
+
+fn rank(standing: Standing) -> u8 {
+    match standing {
+        Standing::Tested => 0,
+        Standing::NotReproducible => 1,
+        Standing::Unexplained => 2,
     }
 }
 
 fn write_group(out: &mut String, group: &Group<'_>, own: bool) {
-    let by = group.evidence.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
-    let head = match (group.standing, by.is_empty(), group.why) {
-        (Standing::Tested, ..) => format!("Tested by {by}"),
-        (Standing::NotReproducible, ..) => format!("Not reproducible, {by}"),
-        (Standing::Unexplained, true, Some(_)) => "Thought, not shown".into(),
-        (Standing::Unexplained, false, Some(_)) => format!("Thought, not shown by {by}"),
-        (Standing::Unexplained, ..) if own => "Missed, without a reason".into(),
-        (Standing::Unexplained, ..) => "Unexplained".into(),
-    };
-    let why = group.why.map(|why| format!(" {}", why.replace('\n', " "))).unwrap_or_default();
-    let _ = writeln!(out, "- *{head}.*{why}");
-    for rows in group.rows.chunk_by(|a, b| a.claim.place == b.claim.place) {
-        let said: Vec<String> = rows.iter().map(|c| row(c)).collect();
-        let _ = writeln!(out, "  - {}: {}", rows[0].claim.place, said.join("; "));
+    let none = if own { "Missed, without a reason." } else { "Unexplained." };
+    let why = group.why.map_or_else(|| none.into(), |why| why.replace('\n', " "));
+    let _ = writeln!(out, "- {why}");
+    for part in &group.parts {
+        let by = part.evidence.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+        let head = match (part.standing, by.is_empty(), group.why) {
+            (Standing::Tested, ..) => format!("*Tested by {by}.* "),
+            (Standing::NotReproducible, ..) => format!("*Not reproducible, {by}.* "),
+            (Standing::Unexplained, true, Some(_)) => "*Thought, not shown.* ".into(),
+            (Standing::Unexplained, false, Some(_)) => format!("*Thought, not shown by {by}.* "),
+            (Standing::Unexplained, ..) => String::new(),
+        };
+        let places = part.rows.chunk_by(|a, b| a.claim.place == b.claim.place).map(|rows| {
+            let more = match rows.len() - 1 {
+                0 => String::new(),
+                n => format!("; and {n} more"),
+            };
+            format!("{}: {}{more}", rows[0].claim.place, row(rows[0]))
+        });
+        let _ = writeln!(out, "  - {head}{}.", places.collect::<Vec<_>>().join(". "));
     }
 }
 
