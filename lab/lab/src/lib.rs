@@ -34,6 +34,7 @@ mod mistake;
 mod outcome;
 pub mod overrides;
 mod poisson;
+mod reading;
 #[cfg(target_os = "linux")]
 mod real_time;
 pub mod report;

@@ -1,5 +1,7 @@
 //! An experiment: what every one has in common, and what its kind adds.
 
+use std::ops::Range;
+
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
@@ -9,6 +11,7 @@ use crate::error::LabError;
 use crate::keys;
 use crate::mistake::{Checked, Mistake, mistake};
 use crate::outcome::Outcome;
+use crate::reading::{Part, text_of};
 use crate::runner::Run;
 
 /// An experiment: what is built, what is varied, what is measured, and what was published. `K` is its kind:
@@ -113,31 +116,28 @@ pub(crate) fn drop_unfit_publications<K: Schema>(experiment: &mut Experiment<K>)
 /// # Errors
 /// The first mistake, with the path of its key.
 pub(crate) fn from_table<K: Schema>(mut table: toml::Table) -> Result<Experiment<K>, Mistake> {
-    fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, Mistake> {
-        serde_path_to_error::deserialize(table)
-            .map_err(|e| mistake(e.path().to_string(), e.inner().message()))
+    fn read<T: DeserializeOwned>(part: Part<'_>) -> Result<T, Mistake> {
+        part.read().map_err(|(mistake, _)| mistake)
     }
     table.remove(KIND);
-    let common = keys::take(&mut table, keys::of::<Common>(), String::as_str);
-    check_keys::<K>(table.keys().map(String::as_str)).map_err(|(_, mistake)| mistake)?;
-    Ok(Experiment { common: read(common)?, kind: read(table)? })
+    let text = text_of(&table)?;
+    let mut whole = Part::whole(&text).map_err(|e| mistake("", e.message()))?;
+    let common = whole.take::<Common>();
+    check_keys::<K>(whole.keys()).map_err(|(mistake, _)| mistake)?;
+    Ok(Experiment { common: read(common)?, kind: read(whole)? })
 }
 
 /// Checks that these `keys`, which [`Common`] does not have, are those of a kind.
 ///
 /// # Errors
-/// Index of the first that is not, and what is to be said of it.
+/// What is to be said of the first that is not, and where it stands.
 pub(crate) fn check_keys<'a, K: Schema>(
-    keys: impl Iterator<Item = &'a str>,
-) -> Result<(), (usize, Mistake)> {
+    mut keys: impl Iterator<Item = (&'a str, Range<usize>)>,
+) -> Result<(), (Mistake, Range<usize>)> {
     let own = keys::of::<K>();
-    for (i, key) in keys.enumerate() {
-        if !own.contains(&key) {
-            let known = [KIND].into_iter().chain(keys::of::<Common>().iter().chain(own).copied());
-            return Err((i, mistake(key, keys::unknown(key, known))));
-        }
-    }
-    Ok(())
+    let Some((key, span)) = keys.find(|(key, _)| !own.contains(key)) else { return Ok(()) };
+    let known = [KIND].into_iter().chain(keys::of::<Common>().iter().chain(own).copied());
+    Err((mistake(key, keys::unknown(key, known)), span))
 }
 
 /// The published numbers of an experiment, without how they are measured here.

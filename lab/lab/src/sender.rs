@@ -7,6 +7,7 @@ use tresse_core::Profile;
 use tresse_sim::tcp;
 
 use crate::error::LabError;
+use crate::reading;
 
 /// What the name of a sender begins with that is TCP.
 const TCP: &str = "tcp-2.6.15";
@@ -93,8 +94,8 @@ impl Tcp {
             table.insert(part.to_owned(), true.into());
         }
         table.extend(parameters.clone());
-        let tcp: Tcp = table.try_into().map_err(|e: toml::de::Error| {
-            wrong(format!("parameters of TCP: {}", e.message().trim_end()))
+        let tcp: Tcp = reading::read(&table).map_err(|mistake| {
+            wrong(format!("parameters of TCP: {}", mistake.message.trim_end()))
         })?;
         if (tcp.dsack || tcp.fack) && !tcp.sack {
             return Err(wrong("dsack and fack need sack".into()));

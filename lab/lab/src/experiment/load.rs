@@ -5,15 +5,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use toml::Spanned;
-use toml::de::{DeString, DeTable};
 
 use super::{AnyExperiment, Experiment, Kind};
 use crate::common::{Common, merge};
 use crate::error::LabError;
 use crate::flow::Flow;
-use crate::keys;
 use crate::mistake::{Mistake, mistake, plain};
+use crate::reading::Part;
 use crate::schema::{Schema, check_keys, drop_unfit_publications, from_table, validate};
 use crate::single_loss::SingleLoss;
 
@@ -23,8 +21,7 @@ use crate::single_loss::SingleLoss;
 /// [`LabError::Experiment`], with the line and the key of the first mistake.
 pub fn parse(origin: &str, text: &str) -> Result<AnyExperiment, LabError> {
     let source = Source { origin, text };
-    let root = DeTable::parse(text).map_err(|e| source.wrong(&e, String::new()))?;
-    let mut whole = Part { span: root.span(), table: root.into_inner() };
+    let mut whole = Part::whole(text).map_err(|e| source.at(e.span(), mistake("", e.message())))?;
     let tag: Tag = source.read(whole.take::<Tag>())?;
     match tag.kind {
         Tagged::SingleLoss => source.experiment::<SingleLoss>(whole).map(Into::into),
@@ -48,23 +45,6 @@ enum Tagged {
     Flow,
 }
 
-/// Some keys of a file, and where the file has them.
-struct Part<'a> {
-    table: DeTable<'a>,
-    span: Range<usize>,
-}
-
-impl<'a> Part<'a> {
-    /// Takes out what a `T` is read from.
-    fn take<T: DeserializeOwned>(&mut self) -> Part<'a> {
-        fn name<'k>(key: &'k Spanned<DeString<'_>>) -> &'k str {
-            key.get_ref()
-        }
-        let table = keys::take(&mut self.table, keys::of::<T>(), name);
-        Part { table, span: self.span.clone() }
-    }
-}
-
 /// A file that is read.
 struct Source<'a> {
     origin: &'a str,
@@ -75,11 +55,7 @@ impl Source<'_> {
     /// Each part of the file is read by its own type: so every mistake is found where it stands.
     fn experiment<K: Schema>(&self, mut whole: Part<'_>) -> Result<Experiment<K>, LabError> {
         let common = whole.take::<Common>();
-        let names = whole.table.keys();
-        check_keys::<K>(names.map(|key| key.get_ref().as_ref())).map_err(|(i, mistake)| {
-            let key = whole.table.keys().nth(i);
-            self.at(key.map(Spanned::span), mistake)
-        })?;
+        check_keys::<K>(whole.keys()).map_err(|(mistake, span)| self.at(Some(span), mistake))?;
         let mut experiment =
             Experiment { common: self.read(common)?, kind: self.read::<K>(whole)? };
         experiment.kind.prepare();
@@ -88,16 +64,7 @@ impl Source<'_> {
     }
 
     fn read<T: DeserializeOwned>(&self, part: Part<'_>) -> Result<T, LabError> {
-        let deserializer = toml::Deserializer::from(Spanned::new(part.span, part.table));
-        serde_path_to_error::deserialize(deserializer).map_err(|e| {
-            let path = e.path().to_string();
-            let key = if path == "." { String::new() } else { path };
-            self.wrong(e.inner(), key)
-        })
-    }
-
-    fn wrong(&self, error: &toml::de::Error, key: String) -> LabError {
-        self.at(error.span(), mistake(key, error.message()))
+        part.read().map_err(|(mistake, span)| self.at(span, mistake))
     }
 
     fn at(&self, span: Option<Range<usize>>, mistake: Mistake) -> LabError {

@@ -8,6 +8,7 @@ use tresse_sim::{ProcessorConfig, ProcessorStats, SackWalks};
 use super::Flow;
 use crate::common::{ProfileEntry, merge};
 use crate::mistake::{Checked, Mistake, mistake, require};
+use crate::reading;
 
 /// One core of each of both hosts, which serves packets in order (see
 /// [`tresse_sim::ProcessorConfig`]).
@@ -90,9 +91,7 @@ impl Processor {
         let fault = |message: String| mistake("profile.processor", message);
         let mut table = toml::Table::try_from(common).map_err(|e| fault(e.to_string()))?;
         merge(&mut table, entry.processor.clone());
-        let own: Processor = toml::Value::Table(table)
-            .try_into()
-            .map_err(|e: toml::de::Error| fault(e.to_string()))?;
+        let own: Processor = reading::read(&table).map_err(|wrong| fault(wrong.message))?;
         own.validate()?;
         Ok(Some(own))
     }

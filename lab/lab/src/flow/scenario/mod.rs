@@ -27,6 +27,7 @@ use super::record::Traces;
 use super::run::{FlowRun, Setup};
 use super::{Beside, Change, Flow, Workload, cell};
 use crate::capture;
+use crate::reading;
 use crate::schema::Experiment;
 use crate::sender::Sender;
 use network::Network;
@@ -463,7 +464,7 @@ pub(super) fn changed(
 ) -> Result<super::Topology, String> {
     let mut table = toml::Table::try_from(topology).map_err(|e| e.to_string())?;
     cell::set(&mut table, &change.key, change.value.clone())?;
-    toml::Value::Table(table).try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+    reading::read(&table).map_err(|mistake| mistake.message)
 }
 
 /// How many reports make a chunk missing for the profile under test: what tells a fast retransmit
