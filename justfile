@@ -39,7 +39,7 @@ fuzz TARGET SECONDS="600":
 
 # The laboratory: just lab run hurtig/fig2
 lab *ARGS:
-    cargo run --release -- lab {{ARGS}}
+    cargo lab {{ARGS}}
 
 # The matrix against independent stacks; a missing peer is a failure. just interop --quick
 interop *ARGS:

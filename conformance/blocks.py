@@ -5,7 +5,7 @@
 
 Each block of ```sh is one script. A line that ends with `# in one terminal` (or `# in another`, before one that is
 `# in a third`) goes on in the background until the block ends; the others must succeed. --root plays in another root,
-in a network of its own; --installed has `tresse` where the page has `cargo run --release --` or a path into target/.
+in a network of its own; --installed has `tresse` where the page has `cargo run --release --`, `cargo lab` or a path into target/.
 Lines with WORDS are left out, and said. A block that takes longer than --limit has failed.
 """
 
@@ -29,7 +29,7 @@ def blocks(text):
 
 
 def as_installed(script):
-    script = re.sub(r"cargo run --release --(?= )", "tresse", script)
+    script = re.sub(r"cargo (?:run --release -- |(?=lab ))", "tresse ", script)
     return script.replace("target/release/tresse", "tresse")
 
 

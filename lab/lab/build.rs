@@ -50,8 +50,20 @@ const READERS: &[&str] = &[
 const PAPERS: &[&str] = &["pedersen", "hurtig", "gonzalez", "ladha"];
 
 fn main() {
+    real_time();
     fingerprint();
     catalogue();
+}
+
+/// Runs in real time are played where network namespaces are, if they are wanted.
+fn real_time() {
+    println!("cargo::rustc-check-cfg=cfg(real_time)");
+    let set = |name: &str| std::env::var_os(name).is_some();
+    if set("CARGO_FEATURE_REAL_TIME")
+        && std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux")
+    {
+        println!("cargo::rustc-cfg=real_time");
+    }
 }
 
 fn fingerprint() {

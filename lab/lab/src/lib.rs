@@ -35,7 +35,7 @@ mod outcome;
 pub mod overrides;
 mod poisson;
 mod reading;
-#[cfg(target_os = "linux")]
+#[cfg(real_time)]
 mod real_time;
 pub mod report;
 pub mod runner;

@@ -74,6 +74,7 @@ impl Frame {
         self.columns.first().map_or(0, |c| c.values.len())
     }
 
+    #[cfg(feature = "parquet")]
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }

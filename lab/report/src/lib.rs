@@ -30,6 +30,7 @@ mod estimate;
 pub mod figure;
 mod frame;
 pub mod html;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod screen;
 pub mod statistics;

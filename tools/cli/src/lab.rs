@@ -205,7 +205,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         complain(&error);
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         if let LabError::UnknownExperiment { id, .. } = &error
             && tresse_baseline::measures(id)
         {

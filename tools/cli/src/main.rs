@@ -8,16 +8,19 @@
 // They panic when nobody reads: see `say`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod arena;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod emulate;
+#[cfg(feature = "full")]
 mod handout;
 mod lab;
 mod refusal;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "full", target_os = "linux"))]
 mod run;
+#[cfg(feature = "full")]
 mod top;
+#[cfg(feature = "full")]
 mod trace;
 
 use std::io::{self, Write as _};
@@ -37,31 +40,36 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Play the same scenario with every SCTP stack, and compare
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "full", target_os = "linux"))]
     Arena(arena::Args),
     /// Reproduce the figures of papers in simulation, beside their published numbers
     Lab(lab::Args),
+    #[cfg(feature = "full")]
     /// Move real data between two processes and measure it
     Perf(tresse_perf::Args),
     /// Run a program whose SCTP sockets are Tresse's
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "full", target_os = "linux"))]
     Run(run::Args),
+    #[cfg(feature = "full")]
     /// Analyse captured packets: what was sent again, why, and how long that took
     Trace(trace::Args),
     /// Run programs on both sides of emulated links, in real time
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "full", target_os = "linux"))]
     Emulate(emulate::Args),
     /// Measure this system's TCP through emulated links, beside published numbers
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "full", target_os = "linux"))]
     Baseline(tresse_baseline::Args),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "full", target_os = "linux"))]
     #[command(hide = true)]
     EmulateInit(emulate::init::Args),
+    #[cfg(feature = "full")]
     /// Watch live associations in the terminal
     Top(top::Args),
+    #[cfg(feature = "full")]
     /// Print what a shell needs to complete commands and options
     Completions(handout::CompletionArgs),
     /// Write the manual pages of all commands into a folder
+    #[cfg(feature = "full")]
     #[command(hide = true)]
     Man(handout::ManArgs),
 }
@@ -83,21 +91,26 @@ fn explain(error: &clap::Error) -> ExitCode {
 
 fn perform(cli: Cli) -> ExitCode {
     match cli.command {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
+        #[cfg(feature = "full")]
         Command::Perf(args) => tresse_perf::run(args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Command::Run(args) => run::run(&args),
+        #[cfg(feature = "full")]
         Command::Trace(args) => trace::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Command::Emulate(args) => emulate::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Command::Baseline(args) => tresse_baseline::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Command::EmulateInit(args) => emulate::init::run(&args),
+        #[cfg(feature = "full")]
         Command::Top(args) => top::run(&args),
+        #[cfg(feature = "full")]
         Command::Completions(args) => handout::completions(&args, Cli::command()),
+        #[cfg(feature = "full")]
         Command::Man(args) => handout::man(&args, Cli::command()),
     }
 }
@@ -110,7 +123,7 @@ fn parse() -> Result<Cli, clap::Error> {
 fn main() -> ExitCode {
     let code = match parse() {
         // The status is the program's.
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "full", target_os = "linux"))]
         Ok(Cli { command: Command::Run(args) }) => return run::run(&args),
         Ok(cli) => perform(cli),
         Err(error) => explain(&error),

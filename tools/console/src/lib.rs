@@ -5,6 +5,7 @@
 // They panic when nobody reads: see `say`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(feature = "observe")]
 pub mod observe;
 pub mod profile;
 pub mod say;

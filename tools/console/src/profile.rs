@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tresse::Profile;
+use tresse_core::Profile;
 
 /// The profile called `name` with each `key=value` of `parameters`.
 ///

@@ -53,7 +53,7 @@ impl Run for FlowRun {
         }
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(real_time)]
     fn play(&self) -> Result<FlowRecord, String> {
         Ok(record(self, scenario::real_time::run(self)?))
     }

@@ -166,12 +166,15 @@ pub(crate) fn write<K: Schema>(
 ) -> Result<(Report, PathBuf), LabError> {
     let mut files = Vec::new();
     for file in &outcome.data {
-        let (csv, parquet) = (format!("{}.csv", file.name), format!("{}.parquet", file.name));
+        let csv = format!("{}.csv", file.name);
         folder.write(&csv, file.frame.to_csv().as_bytes())?;
-        let bytes = file.frame.to_parquet().map_err(LabError::Option)?;
-        folder.write(&parquet, &bytes)?;
         files.push((csv, file.what.clone()));
-        files.push((parquet, "the same as Parquet".into()));
+        #[cfg(feature = "parquet")]
+        {
+            let parquet = format!("{}.parquet", file.name);
+            folder.write(&parquet, &file.frame.to_parquet().map_err(LabError::Option)?)?;
+            files.push((parquet, "the same as Parquet".into()));
+        }
     }
     let profiles = resolved_profiles(&experiment.common)?;
     folder.write(PROFILES, profile_parameters(&profiles).to_csv().as_bytes())?;

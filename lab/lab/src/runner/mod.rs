@@ -58,7 +58,7 @@ pub trait Run: Sync {
     ///
     /// # Errors
     /// The invariant that was broken, or what the system refused.
-    #[cfg(target_os = "linux")]
+    #[cfg(real_time)]
     fn play(&self) -> Result<Self::Record, String>;
 }
 
@@ -102,11 +102,15 @@ pub struct Execution {
 /// # Errors
 /// [`LabError::Option`]: what is missing, in one line.
 pub fn prepare_real_time() -> Result<(), LabError> {
-    #[cfg(target_os = "linux")]
+    #[cfg(real_time)]
     return crate::real_time::prepare().map_err(LabError::Option);
-    #[cfg(not(target_os = "linux"))]
-    Err(LabError::Option("real time needs Linux".into()))
+    #[cfg(not(real_time))]
+    Err(LabError::Option(NO_REAL_TIME.into()))
 }
+
+#[cfg(not(real_time))]
+const NO_REAL_TIME: &str =
+    "real time needs Linux, and all of the command: cargo run --release -- lab run";
 
 /// Runs that are played at the same time, unless `jobs` says otherwise: they wait more than they
 /// compute.
@@ -122,14 +126,14 @@ impl Execution {
         if !self.real_time {
             return run.execute(self.capture.as_deref());
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(real_time)]
         {
             let mut record = run.play()?;
             record.set_key(self.key(run));
             Ok(record)
         }
-        #[cfg(not(target_os = "linux"))]
-        Err("real time needs Linux".into())
+        #[cfg(not(real_time))]
+        Err(NO_REAL_TIME.into())
     }
 
     fn threads(&self) -> usize {

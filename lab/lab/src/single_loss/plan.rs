@@ -35,7 +35,7 @@ impl Run for RunSpec {
         Ok(())
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(real_time)]
     fn play(&self) -> Result<RunRecord, String> {
         scenario::real_time::run(self)
     }

@@ -4,7 +4,7 @@ mod age;
 mod moving;
 mod network;
 mod pair;
-#[cfg(target_os = "linux")]
+#[cfg(real_time)]
 pub(super) mod real_time;
 mod retransmissions;
 mod series;

@@ -3,7 +3,7 @@
 //! As in the experiments of Hurtig & Brunstrom §3, the receiver of the data opens the
 //! association, and the sender answers with its bursts.
 
-#[cfg(target_os = "linux")]
+#[cfg(real_time)]
 pub(super) mod real_time;
 mod receiver;
 mod sender;
