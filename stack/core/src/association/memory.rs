@@ -20,7 +20,8 @@ impl Association {
     pub(crate) fn memory(&self) -> usize {
         size_of::<Association>()
             + LISTED
-            + self.paths.len() * (size_of::<Path>() + LISTED)
+            + self.paths.len() * LISTED
+            + self.paths.iter().map(Path::memory).sum::<usize>()
             + self.sender.memory()
             + self.receiver.memory()
             + self.outbox.memory()

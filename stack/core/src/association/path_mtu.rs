@@ -55,8 +55,12 @@ fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
     let bytes = Bytes::copy_from_slice(&info.encode());
     let queued = cx.push(path, Control::MtuProbe(bytes, len));
     let p = &mut cx.paths[path];
-    p.mtu.on_probe(cx.now, info, size, times);
-    p.counters.mtu_probes_sent += u64::from(queued);
+    if queued {
+        p.mtu.on_probe(cx.now, info, size, times);
+        p.counters.mtu_probes_sent += 1;
+    } else {
+        p.mtu.postpone_probe(cx.now + rto);
+    }
 }
 
 //= RFC 8899 3-4 3-13

@@ -73,7 +73,7 @@ fn flight_limit(parameters: &MultipathParameters, mss: usize) -> Option<Box<dyn 
     (packets > 0).then(|| Box::new(QueueLimit::new(packets, mss)) as Box<dyn FlightLimit>)
 }
 
-/// Whether more may leave on `path` beside others, whose shares of both buffers are so many bytes.
+/// Whether more may leave on `path` beside others, whose shares of both buffers have this many bytes.
 pub(crate) fn share_allows(
     profile: &Profile,
     board: &Scoreboard,
@@ -243,10 +243,15 @@ impl Path {
         }
     }
 
-    /// Packets leave from `local` from now on: another way, whose capacity is unknown. RTO stays until it
+    //= RFC 8899 3-21
+    /// Packets leave from `local` from now on: another way, whose capacity is unknown, and what fits it. RTO stays until it
     /// is measured.
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
         self.address.leave_from(now, local);
+        self.mtu.start_over(&self.settings, self.headers());
+        if self.is_confirmed() {
+            self.mtu.begin_search(now);
+        }
         let (pmdcs, ipv6) = (self.pmdcs(), self.address.remote().is_ipv6());
         self.window.start_over(Controller::new(&config.profile.congestion, pmdcs, ipv6));
     }
@@ -264,6 +269,11 @@ impl Path {
     /// Losses for each chunk that left here for the first time.
     pub(crate) fn loss_rate(&self) -> f64 {
         self.counters.lost_chunks as f64 / self.counters.data_chunks_sent.max(1) as f64
+    }
+
+    /// Bytes of memory that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Path>() + self.window.boxed()
     }
 
     /// Path MTU Data Chunk Size: bytes for chunks in one packet.
@@ -334,7 +344,12 @@ impl Path {
         let before = self.state();
         self.address.on_answer(sent);
         self.reachability.on_answer();
-        before != self.state()
+        let changed = before != self.state();
+        if changed {
+            //= RFC 8899 3-24
+            self.mtu.resume_search(sent);
+        }
+        changed
     }
 
     pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {

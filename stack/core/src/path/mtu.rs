@@ -88,6 +88,13 @@ impl Mtu {
         }
     }
 
+    /// Packets go another way from now on, of which nothing is known.
+    pub(super) fn start_over(&mut self, settings: &PathSettings, headers: Headers) {
+        let reserve = self.reserve;
+        *self = Mtu::new(settings, headers);
+        self.reserve(reserve, headers);
+    }
+
     /// Bytes of the largest IP packet.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
@@ -143,6 +150,13 @@ impl Mtu {
         }
     }
 
+    /// The path answers again, to what was sent at `sent`: a search that waits for that goes on.
+    pub(super) fn resume_search(&mut self, sent: Time) {
+        if let Some(search) = &mut self.search {
+            search.resume(sent);
+        }
+    }
+
     /// A timer of the search has expired: the size of the IP packet with the probe that leaves, if one does.
     pub(super) fn search_on(&mut self, now: Time, headers: Headers) -> Option<usize> {
         let (verdict, probe) = self.search.as_mut()?.on_timer(now, self.bytes);
@@ -160,6 +174,13 @@ impl Mtu {
     ) {
         if let Some(search) = &mut self.search {
             search.on_sent(now, info, size, times);
+        }
+    }
+
+    /// The probe does not leave: there is no room for it before `then`.
+    pub(crate) fn postpone_probe(&mut self, then: Time) {
+        if let Some(search) = &mut self.search {
+            search.postpone(then);
         }
     }
 
@@ -248,9 +269,11 @@ impl Mtu {
                 self.raise_at = Some(now + MtuDiscovery::RAISE_AFTER);
                 mtu
             }
+            //= RFC 8899 4.6.2-1
+            // Nor is PLPMTU what the message says here: the ERROR state has a conservative value (§5.2).
             Some(search) if mtu < search.base() => {
                 search.on_narrow(now);
-                mtu
+                SMALLEST
             }
             //= RFC 8899 4.6.2-2
             // "The PLPMTU SHOULD be set to BASE_PLPMTU", and what the message says is tried.

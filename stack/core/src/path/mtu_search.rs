@@ -136,6 +136,7 @@ impl Search {
 
     /// The peer can be reached: the BASE state.
     pub(super) fn begin(&mut self, now: Time) {
+        self.probes.clear();
         self.enter(SearchState::Base, now);
         self.ceiling = usize::MAX;
     }
@@ -145,6 +146,14 @@ impl Search {
         self.phase = SearchState::Disabled;
         self.awaited = false;
         self.due = again;
+    }
+
+    /// The peer can be reached again: what was suspended for a time begins, since a timer that was due at `then`, which is
+    /// past, expires now.
+    pub(super) fn resume(&mut self, then: Time) {
+        if self.phase == SearchState::Disabled && self.due.is_some() {
+            self.due = Some(then);
+        }
     }
 
     /// A timer has expired. What packets of `size`, the PLPMTU, are to be followed by, and the size of the probe that
@@ -207,6 +216,11 @@ impl Search {
         self.due = Some(now + doubled.min(self.raise_after));
     }
 
+    /// The probe that was to leave could not be sent: it is tried again at `then`, and counts for nothing.
+    pub(super) fn postpone(&mut self, then: Time) {
+        self.due = Some(then);
+    }
+
     /// Whether `info` stands in one of the last probes.
     pub(super) fn knows(&self, info: HeartbeatInfo) -> bool {
         self.probes.iter().any(|(sent, _)| *sent == info)
@@ -259,6 +273,8 @@ impl Search {
     //= RFC 8899 3-21 8-4
     /// Packets are lost that are larger than the base, or a router says that they are. `likely` is what it says.
     pub(super) fn on_black_hole(&mut self, now: Time, likely: Option<usize>) {
+        // What a late answer tells was true before.
+        self.probes.clear();
         self.enter(SearchState::Base, now);
         self.ceiling = likely.map_or(usize::MAX, |likely| likely + 1);
         self.guess = likely.unwrap_or(self.guess);

@@ -60,6 +60,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Bytes that it holds beside itself.
+    pub(super) fn boxed(&self) -> usize {
+        self.limit.as_ref().map_or(0, |limit| size_of_val(limit.as_ref()))
+    }
+
     pub(super) fn new(control: Controller, limit: Option<Box<dyn FlightLimit>>) -> Window {
         Window {
             control,

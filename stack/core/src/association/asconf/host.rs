@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use super::{AddressChanges, Addresses, Common};
 use crate::asconf::Request;
 use crate::event::AddressChange;
-use crate::state::State;
 
 impl AddressChanges {
     //= RFC 6951 3.2-2 5.7-2
@@ -39,7 +38,9 @@ impl AddressChanges {
     }
 
     fn tell_of_host(&mut self, cx: &mut Common<'_>, addresses: &mut Addresses, adds: bool) {
-        if !cx.config.follow_host_addresses || cx.state != State::Established || !self.are_agreed()
+        if !cx.config.follow_host_addresses
+            || !cx.state.may_change_addresses()
+            || !self.are_agreed()
         {
             return;
         }

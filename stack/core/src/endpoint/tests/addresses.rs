@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::{Families, PathState, PathStats, PortConfig};
+use crate::{Families, MtuDiscovery, PathState, PathStats, PortConfig};
 
 /// Whether a packet gets from one address to the other.
 type Routes = Box<dyn Fn(IpAddr, IpAddr) -> bool>;
@@ -290,17 +290,22 @@ fn as_long_as_one_pair_of_addresses_works_the_association_lives() {
 #[test]
 fn a_new_source_begins_with_a_new_window() {
     // RFC 9260 §7.2.5.2: "MUST be reset to their initial values".
+    // Nor is it known what fits the other way (RFC 8899 §3, 9).
+    let searching = AssociationConfig { mtu_discovery: MtuDiscovery::probes(1500), ..standard() };
     let a = host(1, &["10.1.0.1", "10.2.0.1"], &[], &standard());
     let z = host(2, &["10.9.0.2"], &[], &standard());
     let mut net = Net::new(a, z, ["10.1.0.1", "10.9.0.2"]);
-    let (a, z) = net.connect(&["10.9.0.2"]);
+    let (a, z) = net.connect_as(&["10.9.0.2"], &searching);
     let initial = net.paths(Side::A, a)[0].cwnd;
+    net.run(secs(20));
     net.exchange(a, z, 100, ms(1));
-    assert!(net.paths(Side::A, a)[0].cwnd > initial);
+    let path = net.paths(Side::A, a).remove(0);
+    assert!(path.cwnd > initial);
+    assert_eq!(path.mtu, 1500);
     let now = net.now;
     net.end(Side::A).set_host_addresses(now, &ips(&["10.2.0.1"]));
     let path = net.paths(Side::A, a).remove(0);
-    assert_eq!((path.local, path.cwnd), (Some(ip("10.2.0.1")), initial));
+    assert_eq!((path.local, path.cwnd, path.mtu), (Some(ip("10.2.0.1")), initial, 1280));
 }
 
 #[test]

@@ -133,6 +133,30 @@ fn a_path_that_becomes_narrow_is_found_out_without_icmp() {
     assert_eq!(path(&mut pair, a).mtu, 1500);
 }
 
+/// RFC 8899 §5.2: the search goes on when the path answers again, by acknowledging data as well, however long a recess it
+/// was to have.
+#[test]
+fn a_search_goes_on_as_soon_as_the_path_answers_again() {
+    let config = searching(1500);
+    let mut pair = Pair::new(&config, 1);
+    let silent = Rc::new(Cell::new(false));
+    let is_silent = Rc::clone(&silent);
+    pair.drop = Box::new(move |_| is_silent.get());
+    let (a, z) = pair.connect(&config);
+    pair.run(secs(5));
+    assert_eq!(path(&mut pair, a).mtu, 1500);
+    silent.set(true);
+    pair.send(Side::A, a, 0, vec![1; 3000]);
+    // T3-rtx expires twice, after one second and two more: that looks like a black hole.
+    pair.run(secs(4));
+    let found = path(&mut pair, a);
+    assert_eq!((found.mtu, found.counters.mtu_black_holes), (1280, 1));
+    silent.set(false);
+    pair.run(secs(6));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    assert_eq!(path(&mut pair, a).mtu, 1500);
+}
+
 /// RFC 8899 §4.6.2: what a router says is probed.
 //= RFC 8899 3-9 3-10 4.6.1-1 4.6.1-2 4.6.1-3 4.6.1-4 4.6.2-1 4.6.2-2 6.2.1.4-1 6.2.1.4-2 6.2.2.4-1 6.2.2.4-2 8-2 8-3
 #[test]
