@@ -1,12 +1,13 @@
-//! The default profile with every extension of the protocol on, against itself without them, on every workload.
+//! The default profile with every extension of the protocol on, against the variants of the papers with them, and
+//! against itself without them, on every workload.
 
 use std::fmt::Write as _;
 
 use tresse_report::{Estimate, Unit};
 
-use super::standing::{Outcome, Score, Standing, average, standings};
+use super::standing::{Outcome, Score, Standing, average, best_of, standings};
 use super::{cell, made_by};
-use crate::extended::{ON, without};
+use crate::extended::{ON, on, without};
 use crate::extension::{Extension, ExtensionSet};
 use crate::report::{MatrixEntry, Report};
 
@@ -28,6 +29,15 @@ impl<'a> Pair<'a> {
 
     fn outcome(&self) -> Option<Outcome> {
         self.with.against(self.off)
+    }
+
+    /// Against the best of the paper's variants that have the same extensions.
+    fn against_best_with(&self) -> Option<Outcome> {
+        let row = self.with.row;
+        let ranked = row.entries.iter().filter(|entry| !entry.extra).map(|entry| on(&entry.series));
+        let ranked: Vec<String> = ranked.collect();
+        let with = |entry: &MatrixEntry| ranked.contains(&entry.series) && entry.series != ON;
+        self.with.against(best_of(row, with)?)
     }
 
     /// By how much what is called so is better than the default without extensions.
@@ -53,7 +63,7 @@ pub fn extensions_on(reports: &[Report], extensions: &ExtensionSet, command: &st
          take their time for them.\n\n\
          Compared are runs with the same seed: the default `tresse` with the extensions and without, on each workload of the \
          five papers, in the metric of the paper. *Holds*, *worse* and *undecided* are those of `default-profile.md`: half a \
-         percent, with all of the 95 % confidence interval. What is lost on the way is drawn anew where packets are others, so \
+         percent, with all of the 95 % confidence interval. What is lost on the way is drawn again where packets are others, so \
          few replications leave much undecided.\n"
     );
     made_by(&mut out, reports, &[]);
@@ -74,12 +84,13 @@ fn totals(out: &mut String, off: &[Standing<'_>], pairs: &[Pair<'_>]) {
         out,
         "| with the extensions, against | holds |\n|---|---|\n| itself without, in the metric of the paper | {} |\n\
          | itself without, goodput | {} |\n| itself without, unnecessary retransmissions | {} |\n\
-         | the best variant of the paper, which has none of them | {} |\n\nWithout the extensions, and as often, it holds against \
-         the best variant on {}.\n",
+         | the best variant of the paper, without | {} |\n| the best variant of the paper, with the same extensions | {} |\n\n\
+         Without the extensions, and as often, it holds against the best variant on {}.\n",
         Score::of(pairs.iter().map(Pair::outcome)).text(),
         Score::of(pairs.iter().map(|pair| pair.with.goodput())).text(),
         Score::of(pairs.iter().map(|pair| pair.with.duplicates())).text(),
         best(&mut pairs.iter().map(|pair| &pair.with)),
+        Score::of(pairs.iter().map(Pair::against_best_with)).text(),
         best(&mut off.iter()),
     );
 }
@@ -115,11 +126,18 @@ fn by_experiment(out: &mut String, pairs: &[Pair<'_>]) {
     }
 }
 
-/// Where the extensions cost something, and what is left of it without each of them.
+/// How many workloads are named in which the extensions cost something.
+const MOST_NAMED: usize = 20;
+
+/// Where the extensions cost most, and what is left of it without each of them.
 fn worse(out: &mut String, pairs: &[Pair<'_>], extensions: &ExtensionSet) {
-    let worse: Vec<&Pair<'_>> =
+    let mut worse: Vec<&Pair<'_>> =
         pairs.iter().filter(|pair| pair.outcome() == Some(Outcome::Worse)).collect();
-    out.push_str("\n## Where they cost something\n\n");
+    let gain = |pair: &Pair<'_>| pair.with.gain(pair.off);
+    worse.sort_by(|a, b| gain(a).total_cmp(&gain(b)));
+    worse.truncate(MOST_NAMED);
+    let _ =
+        writeln!(out, "\n## Where they cost most\n\nThe {} worst of the first row.\n", worse.len());
     if worse.is_empty() {
         out.push_str("Nowhere.\n");
         return;

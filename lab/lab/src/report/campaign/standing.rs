@@ -87,13 +87,21 @@ pub(super) struct Standing<'a> {
 /// The standing on a workload; `None` without a result of ours, or of any variant of the paper.
 pub(super) fn standing<'a>(report: &'a Report, row: &'a MatrixRow) -> Option<Standing<'a>> {
     let find = |label: &str| row.entries.iter().find(|e| e.series == label);
+    let best = best_of(row, |entry| !entry.extra)?;
+    let id = report.about.id.as_str();
+    Some(Standing { row, id, ours: find(OURS)?, best, standard: find(STANDARD) })
+}
+
+/// The best of those senders of a workload that are asked for.
+pub(super) fn best_of(
+    row: &MatrixRow,
+    which: impl Fn(&MatrixEntry) -> bool,
+) -> Option<&MatrixEntry> {
     let better = |a: &&MatrixEntry, b: &&MatrixEntry| {
         let order = a.value.value.total_cmp(&b.value.value);
         if row.higher_is_better { order } else { order.reverse() }
     };
-    let best = row.entries.iter().filter(|e| !e.extra).max_by(better)?;
-    let id = report.about.id.as_str();
-    Some(Standing { row, id, ours: find(OURS)?, best, standard: find(STANDARD) })
+    row.entries.iter().filter(|entry| which(entry)).max_by(better)
 }
 
 /// The standings on all workloads in which the project's profile took part.
