@@ -149,7 +149,9 @@ impl Endpoint {
     /// # Errors
     /// See [`ConnectError`].
     pub async fn connect(&self, peer: impl Into<Peer>) -> Result<Association, ConnectError> {
-        self.connect_with(peer, self.inner.association.clone()).await
+        // What listens has an encapsulation of its own; here it is the peer's.
+        let config = AssociationConfig { encapsulation: None, ..self.inner.association.clone() };
+        self.connect_with(peer, config).await
     }
 
     /// As [`connect`](Self::connect), with settings of its own. How packets travel is the endpoint's to say, and the peer's
@@ -163,14 +165,15 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
         let (peer, shared) = (peer.into(), &self.inner.shared);
+        let encapsulation = shared.is_encapsulated().then_some(peer.udp_port);
+        if config.encapsulation.is_some() && config.encapsulation != encapsulation {
+            let what =
+                "encapsulation must be None: the endpoint and the UDP port of the peer decide it";
+            return Err(ConnectError::Config(what.to_owned()));
+        }
         shared.check_routes(&peer.routable())?;
         if let Some(zone) = peer.zone() {
             self.learn_zone(zone);
-        }
-        let encapsulation = shared.is_encapsulated().then_some(peer.udp_port);
-        if config.encapsulation.is_some() && config.encapsulation != encapsulation {
-            let what = "encapsulation is that of the endpoint, to the UDP port of the peer";
-            return Err(ConnectError::Config(what.to_owned()));
         }
         let config = AssociationConfig { encapsulation, ..config };
         let association = shared.act(|state, now| {
@@ -261,7 +264,7 @@ impl Endpoint {
         .await;
     }
 
-    /// Has no association taken or opened any more, for all clones: [`accept`](Self::accept) returns `None`, and those that
+    /// Has no association taken or opened any more, for all clones: [`accept`](Self::accept) fails with [`AcceptError::EndpointClosed`], and those that
     /// wait for it are aborted. The others go on, and the driver ends with the last of them.
     pub fn close(&self) {
         self.inner.close();
