@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scenario_of_the_same_name_is_played_anew() {
+    fn another_scenario_of_the_same_name_is_played_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut scenarios = scenarios();
         let stacks = ["tresse".parse().unwrap()];

@@ -20,7 +20,7 @@ pub(crate) struct CmtDelayedAck {
     packets: u8,
 }
 
-/// How many packets a SACK answers that says so many, as far as that counts; 0 if it does not say.
+/// How many packets a SACK answers by what it says, as far as that counts; 0 if it does not say.
 pub(super) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
     if multipath.dac { packets } else { 0 }
 }

@@ -78,7 +78,7 @@ impl AnsweredPackets {
         }
     }
 
-    /// How many packets a SACK answers that says so many, as far as that counts; 0 if it does not say.
+    /// How many packets a SACK answers by what it says, as far as that counts; 0 if it does not say.
     pub(crate) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
         dac::counted(multipath, packets)
     }

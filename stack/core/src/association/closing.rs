@@ -135,7 +135,7 @@ impl Closing {
         cx.outbox.drop_shutdowns();
         cx.push(path, control);
         let rto = cx.paths[path].rto();
-        let again = cx.expires_anew(path, rto);
+        let again = cx.expires_again(path, rto);
         (self.path, self.t2) = (path, Some(again));
     }
 
@@ -234,7 +234,7 @@ impl Closing {
         // The reception of any packet from the peer SHOULD clear the retransmission count and
         // restart T2.
         self.attempts = 0;
-        self.t2 = Some(cx.expires_anew(self.path, rto));
+        self.t2 = Some(cx.expires_again(self.path, rto));
         if incoming.facts.new_data {
             // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
             self.t5 = Some(cx.now + guard(cx.profile()));

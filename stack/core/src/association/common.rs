@@ -60,7 +60,7 @@ impl<'a> Common<'a> {
     }
 
     /// The same after an answer, or when something else begins.
-    pub(super) fn expires_anew(&mut self, path: PathId, rto: Duration) -> Time {
+    pub(super) fn expires_again(&mut self, path: PathId, rto: Duration) -> Time {
         self.now + self.sending().restart_patience(path, rto)
     }
 

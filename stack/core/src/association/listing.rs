@@ -1,4 +1,4 @@
-//! Where an association stands in the lists of its endpoint, which keeps them in step (`endpoint/upkeep.rs`, `endpoint/agenda.rs`,
+//! Where an association stands in the lists of its endpoint, which keeps them in step (`endpoint/roll.rs`, `endpoint/agenda.rs`,
 //! `endpoint/index.rs`, `endpoint/account.rs`). The association itself only says that a port or an address of the peer
 //! has changed.
 

@@ -88,7 +88,7 @@ impl Association {
         let rto = self.init_rto(path);
         let (mut cx, parts) = self.parts(now);
         if let Some(opening) = parts.phase.opening_mut() {
-            opening.repeat_at(cx.expires_anew(path, rto));
+            opening.repeat_at(cx.expires_again(path, rto));
         }
     }
 

@@ -277,7 +277,7 @@ impl RateReduction {
         }
     }
 
-    /// The window after a SACK that delivered so many bytes, where `pipe` are in flight.
+    /// The window after a SACK that delivered `bytes`, where `pipe` are in flight.
     pub(crate) fn on_ack(
         &mut self,
         delivered: usize,

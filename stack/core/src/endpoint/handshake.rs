@@ -20,7 +20,8 @@ use crate::profile::LimitParameters;
 use crate::rng::Rng;
 use crate::state::State;
 
-/// Who answers INIT and COOKIE ECHO. It keeps nothing of those who send them.
+/// Who answers INIT and COOKIE ECHO. It keeps no state for those who send them, but how often
+/// their addresses ask.
 #[derive(Debug)]
 pub(super) struct Greeter {
     keys: CookieKeys,

@@ -1,5 +1,5 @@
 //! All associations of an endpoint, and its lists of them: which one a packet is for, what is to be done for whom, what
-//! they hold, what they have told. The lists are in step with the associations after every call.
+//! they hold, what they have told. Who changes an association settles it: then the lists are in step again.
 
 use slotmap::SlotMap;
 

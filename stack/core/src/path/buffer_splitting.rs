@@ -13,7 +13,7 @@ use super::PathId;
 use crate::profile::{BufferSplitting, Profile};
 use crate::scoreboard::Scoreboard;
 
-/// Whether more may leave on `path`, whose shares of both buffers are so many bytes.
+/// Whether more may leave on `path`, whose shares of both buffers have this many bytes.
 pub(super) fn allows(
     profile: &Profile,
     board: &Scoreboard,

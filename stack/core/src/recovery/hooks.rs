@@ -257,7 +257,7 @@ impl Recovery {
         srtt.map_or(Duration::ZERO, |_| self.late_from(path, srtt, Duration::ZERO, 0.0))
     }
 
-    /// Before nothing is known of `path` nothing is late there.
+    /// While nothing is known of `path`, nothing is late there.
     fn late_from(
         &self,
         path: PathId,

@@ -47,7 +47,7 @@ impl Scoreboard {
         self.user_bytes.release(len);
         self.facts(path).buffered -= len;
         match state {
-            ChunkState::InFlight => self.user_bytes.arrive(len),
+            ChunkState::InFlight => self.user_bytes.leave_flight(len),
             ChunkState::Lost => {
                 self.lost.remove(seq);
                 self.lay_down(seq);

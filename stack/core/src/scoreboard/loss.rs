@@ -43,7 +43,7 @@ impl Scoreboard {
             p.in_flight += 1;
             p.open += 1;
         });
-        self.user_bytes.depart(user_bytes);
+        self.user_bytes.enter_flight(user_bytes);
         let chunk = &mut self.ring[i];
         chunk.state = ChunkState::InFlight;
         (chunk.acks.taken_back, chunk.acks.ect) = (false, false);
@@ -102,7 +102,7 @@ impl Scoreboard {
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
         let user_bytes = chunk.chunk.payload.len();
         let abandoned = chunk.limits.abandoned;
-        self.user_bytes.arrive(user_bytes);
+        self.user_bytes.leave_flight(user_bytes);
         let facts = self.facts(path);
         facts.flight -= size;
         facts.missing.remove(seq);
@@ -152,7 +152,7 @@ impl Scoreboard {
             chunk.state = ChunkState::InFlight;
             let (size, packet, sent) = (chunk.counted(), chunk.packet, chunk.struck_after());
             let path = chunk.path;
-            self.user_bytes.depart(chunk.chunk.payload.len());
+            self.user_bytes.enter_flight(chunk.chunk.payload.len());
             self.facts(path).flight += size;
             self.packets.change(packet, |p| p.in_flight += 1);
             if seq <= self.holes_to {

@@ -43,7 +43,7 @@ use packets::Packets;
 use user_bytes::UserBytes;
 use window::SackWindow;
 
-/// What mechanisms note of an outstanding chunk, at most: when it was sent (RACK), whether a repetition was
+/// What mechanisms note of an outstanding chunk, at most: when it was sent, whether a repetition was
 /// reported (DupTSN), its queueing delay.
 const NOTES: usize = 64;
 

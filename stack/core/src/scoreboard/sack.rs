@@ -255,7 +255,7 @@ impl Scoreboard {
             match state {
                 ChunkState::InFlight => {
                     facts.flight -= size;
-                    self.user_bytes.arrive(user_bytes);
+                    self.user_bytes.leave_flight(user_bytes);
                 }
                 ChunkState::Lost => self.lost.remove(seq),
                 ChunkState::GapAcked | ChunkState::Abandoned => {}
@@ -327,7 +327,7 @@ impl Scoreboard {
         if state == ChunkState::InFlight {
             facts.flight -= size;
             facts.missing.remove(seq);
-            self.user_bytes.arrive(user_bytes);
+            self.user_bytes.leave_flight(user_bytes);
         } else {
             self.lost.remove(seq);
         }
@@ -353,7 +353,7 @@ impl Scoreboard {
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let eligible = !chunk.fast_retransmitted;
         let sent = chunk.struck_after();
-        self.user_bytes.depart(chunk.chunk.payload.len());
+        self.user_bytes.enter_flight(chunk.chunk.payload.len());
         let facts = &mut self.paths[usize::from(path.0)];
         facts.flight += size;
         facts.unacked += 1;

@@ -27,13 +27,13 @@ impl UserBytes {
 
     /// One that was not is in flight again.
     #[inline]
-    pub(super) fn depart(&mut self, bytes: usize) {
+    pub(super) fn enter_flight(&mut self, bytes: usize) {
         self.in_flight += bytes;
     }
 
     /// One is in flight no more.
     #[inline]
-    pub(super) fn arrive(&mut self, bytes: usize) {
+    pub(super) fn leave_flight(&mut self, bytes: usize) {
         self.in_flight -= bytes;
     }
 

@@ -277,7 +277,7 @@ impl Sender {
         let board = &self.board;
         let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
         let recovering = cx.paths.in_fast_recovery();
-        // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
+        // A detector reads the order of what arrives, which says nothing between paths: SACKs for what
         // another one carries would make every timeout look spurious.
         if cx.strategy.keeps_order() {
             self.recovery.on_readable_timeout(cumulative, highest, recovering);

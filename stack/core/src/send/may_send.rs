@@ -7,7 +7,7 @@ use crate::path::{Path, PathId, Paths};
 use crate::state::State;
 
 impl Sender {
-    /// F-RTO waits for a SACK. If none can come it waits for nothing.
+    /// A detector of spurious timeouts waits for a SACK. If none can come it waits for nothing.
     pub(super) fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
         self.recovery.holds_retransmissions()
             && (self.board.total_flight() > 0

@@ -2,7 +2,7 @@
 //!
 //! Idea: mechanisms that let a timer expire early, or leave RTO undoubled, make the next try sooner.
 //! But RFC 9260 counts expirations (§8.1, §8.2, §9.2, §5.1.4), and eleven of those are 363 s with its
-//! own timers and 26 s with a thin stream's. So an early expiration is a probe: it sends again and
+//! own timers and 26 s with a thin stream's. So an early expiration only tries: it sends again and
 //! shows that a path has potentially failed (RFC 7829), but it is an error only if the timer of
 //! RFC 9260 would have expired by then, too. And a timer that has expired in vain runs no longer than
 //! that one, so that whatever RFC 9260 would have tried is tried.

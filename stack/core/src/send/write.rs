@@ -118,7 +118,7 @@ impl Sender {
     //= RFC 9260 6.1-1
     /// The next packet with DATA: of lost chunks, which answer on `answer` if given, or of new ones.
     pub(crate) fn plan(&mut self, cx: &mut Context<'_>, answer: Option<PathId>) -> Option<Plan> {
-        // F-RTO sends new data first, to learn whether the rest is lost at all.
+        // A detector may want new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions(cx);
         let now_or_never = self.overrides.retransmits_now();
         let waits = (held || self.overrides.rest_waits()) && !now_or_never;
