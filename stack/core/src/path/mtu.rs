@@ -88,11 +88,15 @@ impl Mtu {
         }
     }
 
-    /// Packets go another way from now on, of which nothing is known.
+    /// Packets go another way from now on, of which nothing is known: one that is searched begins with the base. Else what a
+    /// router said of the last way holds on, since the next one may say nothing.
     pub(super) fn start_over(&mut self, settings: &PathSettings, headers: Headers) {
-        let reserve = self.reserve;
-        *self = Mtu::new(settings, headers);
-        self.reserve(reserve, headers);
+        if self.search.is_some() {
+            let (reserve, before) = (self.reserve, self.bytes);
+            *self = Mtu::new(settings, headers);
+            self.reserve(reserve, headers);
+            self.set(before.min(self.bytes), headers);
+        }
     }
 
     /// Bytes of the largest IP packet.
