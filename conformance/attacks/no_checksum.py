@@ -4,7 +4,7 @@ begins, ends or changes."""
 import struct
 
 from attack import PERF, main
-from sctp import (ABORT, COOKIE_ECHO, HEARTBEAT, HEARTBEAT_ACK, Peer, chunk, chunks_of, data, packet, parameter)
+from sctp import (ABORT, COOKIE_ECHO, HEARTBEAT, HEARTBEAT_ACK, Peer, chunk, data, packet, parameter)
 
 ZERO_CHECKSUM = 0x8001
 COUNT = 6_000
@@ -29,15 +29,7 @@ def play(victim):
         made = [zeroed(peer, beat), zeroed(peer, data(peer.tsn, b"x" * 100)),
                 zeroed(peer, data(peer.tsn, b"y" * 100), beat), zeroed(peer, chunk(ABORT)),
                 zeroed(peer, chunk(ABORT), tag=peer.tag)]
-        drawn = []
-        for n in range(COUNT):
-            peer.send_raw(made[n % len(made)])
-            if n % 20 == 19:
-                # All of it was looked at: this one has a checksum.
-                peer.send(beat)
-                while HEARTBEAT_ACK not in (kinds := [kind for kind, _, _ in chunks_of(peer.receive(5) or b"")]):
-                    assert kinds, "no answer"
-                    drawn += kinds
+        drawn = peer.flood(made, COUNT, beat)
         drawn += [kind for kind, _, _ in peer.drain(0.3)]
         # Its own heartbeats may come meanwhile.
         assert HEARTBEAT_ACK not in drawn and len(drawn) < 5, f"answers: {drawn[:10]}"

@@ -4,7 +4,7 @@ them."""
 import struct
 
 from attack import main
-from sctp import HEARTBEAT, HEARTBEAT_ACK, INIT_ACK, Peer, chunk, chunks_of, packet, parameter
+from sctp import HEARTBEAT, HEARTBEAT_ACK, INIT_ACK, Peer, chunk, packet, parameter
 
 PAD, PADDING = 0x84, 0x8005
 COUNT = 6_000
@@ -27,15 +27,7 @@ def play(victim):
     made = [packet(peer.port, peer.their_tag, chunks) for chunks in silent]
     peer.drain(0.3)
     peer.sent = peer.received = 0
-    drawn = []
-    for n in range(COUNT):
-        peer.send_raw(made[n % len(made)])
-        if n % 20 == 19:
-            # All of it was looked at.
-            peer.send(beat)
-            while HEARTBEAT_ACK not in (kinds := [kind for kind, _, _ in chunks_of(peer.receive(5) or b"")]):
-                assert kinds, "no answer"
-                drawn += kinds
+    drawn = peer.flood(made, COUNT, beat)
     # Its own heartbeats may come meanwhile.
     assert len(drawn) < 5, f"{len(drawn)} chunks as answers to PAD: {drawn[:10]}"
 

@@ -118,6 +118,19 @@ class Peer:
                     return body
         raise AssertionError(f"no chunk of type {kind} within {patience} s")
 
+    def flood(self, datagrams, count, beat):
+        """Sends `count` of them in turn, and after each twenty a heartbeat, whose answer says that all were looked at. What
+        came meanwhile but those answers, by kind."""
+        drawn = []
+        for n in range(count):
+            self.send_raw(datagrams[n % len(datagrams)])
+            if n % 20 == 19:
+                self.send(beat)
+                while HEARTBEAT_ACK not in (kinds := [kind for kind, _, _ in chunks_of(self.receive(5) or b"")]):
+                    assert kinds, "no answer"
+                    drawn += kinds
+        return drawn
+
     def drain(self, patience=0.0):
         """All chunks that are there, or come until nothing comes for a while."""
         found = []

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use tresse::{Direction, Event, Ppid, Reliability, SendOptions, StreamId, Tsn};
+use tresse::{Association, Direction, Event, Ppid, Reliability, SendOptions, StreamId, Tsn};
 use tresse_netem::LinkConfig;
 use tresse_wire::{Chunk, ChunkType, Parameter};
 
@@ -92,6 +92,21 @@ pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
+/// The numbers of the messages that were given up, once the association is over.
+pub(super) async fn given_up(events: Association) -> BTreeSet<u64> {
+    let mut given_up = BTreeSet::new();
+    while let Some(event) = events.next_event().await {
+        match event {
+            Event::Abandoned(failure) => {
+                given_up.insert(u64::from(failure.context));
+            }
+            Event::SendFailed(_) | Event::Expired(_) => panic!("{event:?}"),
+            _ => {}
+        }
+    }
+    given_up
+}
+
 fn send(scene: &Scene<'_>, policy: Reliability) {
     let plan = plan(scene, scene.cell.role, "--send 0 --partial");
     let payload = plan.payload;
@@ -99,19 +114,7 @@ fn send(scene: &Scene<'_>, policy: Reliability) {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
         let events = met.association.clone();
-        let told = tokio::spawn(async move {
-            let mut given_up = BTreeSet::new();
-            while let Some(event) = events.next_event().await {
-                match event {
-                    Event::Abandoned(failure) => {
-                        given_up.insert(u64::from(failure.context));
-                    }
-                    Event::SendFailed(_) | Event::Expired(_) => panic!("{event:?}"),
-                    _ => {}
-                }
-            }
-            given_up
-        });
+        let told = tokio::spawn(given_up(events));
         for index in 0..payload.messages {
             // The last one of each stream shows that all has come.
             let last = index + u64::from(payload.streams) >= payload.messages;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::time::Duration;
 
-use tresse::{Direction, Event, Ppid, Reliability, SendOptions, StreamId};
+use tresse::{Direction, Ppid, Reliability, SendOptions, StreamId};
 use tresse_netem::LinkConfig;
 
 use super::ends::{end, on_runtime, suited};
-use super::partial::{arrived, missing};
+use super::partial::{arrived, given_up, missing};
 use super::scene::{Plan, Scene};
 use tresse_peers::{Payload, Received, Unsupported};
 use tresse_wire::Chunk;
@@ -54,19 +54,7 @@ pub(super) fn sent(scene: &Scene<'_>) {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
         let events = met.association.clone();
-        let told = tokio::spawn(async move {
-            let mut given_up = BTreeSet::new();
-            while let Some(event) = events.next_event().await {
-                match event {
-                    Event::Abandoned(failure) => {
-                        given_up.insert(u64::from(failure.context));
-                    }
-                    Event::SendFailed(_) | Event::Expired(_) => panic!("{event:?}"),
-                    _ => {}
-                }
-            }
-            given_up
-        });
+        let told = tokio::spawn(given_up(events));
         for index in 0..payload.messages {
             let reliability = if is_last(payload, index) {
                 Reliability::Full

@@ -277,7 +277,7 @@ impl RateReduction {
         }
     }
 
-    /// The window after a SACK that delivered `bytes`, where `pipe` are in flight.
+    /// The window after a SACK that says that `delivered` bytes have arrived, where `pipe` are in flight.
     pub(crate) fn on_ack(
         &mut self,
         delivered: usize,
