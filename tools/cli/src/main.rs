@@ -8,26 +8,20 @@
 // They panic when nobody reads: see `say`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-#[cfg(all(feature = "full", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 mod arena;
-#[cfg(all(feature = "full", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 mod emulate;
-#[cfg(feature = "full")]
 mod handout;
-mod lab;
-mod refusal;
-#[cfg(all(feature = "full", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 mod run;
-#[cfg(feature = "full")]
 mod top;
-#[cfg(feature = "full")]
 mod trace;
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use tresse_console::say::{complain, complain_of_loss};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use tresse_console::{refusal, say};
 
 /// SCTP that recovers from loss, and the laboratory that proves it.
 #[derive(Debug, Parser)]
@@ -40,93 +34,75 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Play the same scenario with every SCTP stack, and compare
-    #[cfg(all(feature = "full", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     Arena(arena::Args),
     /// Reproduce the figures of papers in simulation, beside their published numbers
-    Lab(lab::Args),
-    #[cfg(feature = "full")]
+    Lab(tresse_lab_cli::Args),
     /// Move real data between two processes and measure it
     Perf(tresse_perf::Args),
     /// Run a program whose SCTP sockets are Tresse's
-    #[cfg(all(feature = "full", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     Run(run::Args),
-    #[cfg(feature = "full")]
     /// Analyse captured packets: what was sent again, why, and how long that took
     Trace(trace::Args),
     /// Run programs on both sides of emulated links, in real time
-    #[cfg(all(feature = "full", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     Emulate(emulate::Args),
     /// Measure this system's TCP through emulated links, beside published numbers
-    #[cfg(all(feature = "full", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     Baseline(tresse_baseline::Args),
-    #[cfg(all(feature = "full", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     #[command(hide = true)]
     EmulateInit(emulate::init::Args),
-    #[cfg(feature = "full")]
     /// Watch live associations in the terminal
     Top(top::Args),
-    #[cfg(feature = "full")]
     /// Print what a shell needs to complete commands and options
     Completions(handout::CompletionArgs),
     /// Write the manual pages of all commands into a folder
-    #[cfg(feature = "full")]
     #[command(hide = true)]
     Man(handout::ManArgs),
 }
 
-/// Prints the help that was asked for, or says what is wrong with the command line.
-fn explain(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() {
-        complain(refusal::one_line(error));
-        return ExitCode::from(2);
-    }
-    let printed = error.print().and_then(|()| io::stdout().flush());
-    if let Err(fault) = printed
-        && fault.kind() != io::ErrorKind::BrokenPipe
-    {
-        complain_of_loss(format_args!("the standard output: {fault}"));
-    }
-    ExitCode::SUCCESS
-}
-
 fn perform(cli: Cli) -> ExitCode {
     match cli.command {
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Command::Arena(args) => arena::run(&args),
-        Command::Lab(args) => lab::run(args),
-        #[cfg(feature = "full")]
+        Command::Lab(args) => tresse_lab_cli::run(args, advice),
         Command::Perf(args) => tresse_perf::run(args),
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Command::Run(args) => run::run(&args),
-        #[cfg(feature = "full")]
         Command::Trace(args) => trace::run(&args),
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Command::Emulate(args) => emulate::run(&args),
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Command::Baseline(args) => tresse_baseline::run(&args),
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
-        #[cfg(feature = "full")]
         Command::Top(args) => top::run(&args),
-        #[cfg(feature = "full")]
         Command::Completions(args) => handout::completions(&args, Cli::command()),
-        #[cfg(feature = "full")]
         Command::Man(args) => handout::man(&args, Cli::command()),
     }
 }
 
-fn parse() -> Result<Cli, clap::Error> {
-    let command = refusal::with_negative_values(Cli::command());
-    Cli::from_arg_matches(&command.try_get_matches()?)
+/// Where else there is an experiment that `tresse lab` does not know.
+#[cfg(target_os = "linux")]
+fn advice(id: &str) -> Option<String> {
+    tresse_baseline::measures(id)
+        .then(|| format!("the TCP of a kernel is measured in real time: tresse baseline {id}"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advice(_: &str) -> Option<String> {
+    None
 }
 
 fn main() -> ExitCode {
-    let code = match parse() {
+    let code = match refusal::parse() {
         // The status is the program's.
-        #[cfg(all(feature = "full", target_os = "linux"))]
+        #[cfg(target_os = "linux")]
         Ok(Cli { command: Command::Run(args) }) => return run::run(&args),
         Ok(cli) => perform(cli),
-        Err(error) => explain(&error),
+        Err(code) => code,
     };
-    tresse_console::say::exit_code(code)
+    say::exit_code(code)
 }

@@ -1,5 +1,5 @@
-//! What the commands share: how they speak ([`say`]), the quantities that people type ([`units`]), and the options
-//! that name a profile ([`profile`]) or ask to be observed ([`observe`]).
+//! What the commands share: how they speak ([`say`]) and refuse ([`refusal`]), the quantities that people type
+//! ([`units`]), and the options that name a profile ([`profile`]) or ask to be observed ([`observe`]).
 
 #![forbid(unsafe_code)]
 // They panic when nobody reads: see `say`.
@@ -8,5 +8,6 @@
 #[cfg(feature = "observe")]
 pub mod observe;
 pub mod profile;
+pub mod refusal;
 pub mod say;
 pub mod units;

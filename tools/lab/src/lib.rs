@@ -1,4 +1,10 @@
 //! `tresse lab`: list, run and show experiments.
+//!
+//! The `tresse` command has it among others; `tresse-lab` is it alone, which takes half of the time to build (`cargo lab`).
+
+#![forbid(unsafe_code)]
+// They panic when nobody reads: see `tresse_console::say`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod campaign;
 mod elsewhere;
@@ -25,7 +31,7 @@ use tresse_console::units::counted;
 
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -190,8 +196,8 @@ struct ReportArgs {
     without_slow: bool,
 }
 
-/// Runs `tresse lab`.
-pub(crate) fn run(args: Args) -> ExitCode {
+/// Runs `tresse lab`. `advice` may know where else there is an experiment of a name that is unknown here.
+pub fn run(args: Args, advice: impl Fn(&str) -> Option<String>) -> ExitCode {
     let result = match args.command {
         Command::List(args) => list(&args),
         Command::Profiles(args) => profiles::run(&args),
@@ -205,13 +211,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         complain(&error);
-        #[cfg(all(feature = "full", target_os = "linux"))]
         if let LabError::UnknownExperiment { id, .. } = &error
-            && tresse_baseline::measures(id)
+            && let Some(advice) = advice(id)
         {
-            complain(format_args!(
-                "the TCP of a kernel is measured in real time: tresse baseline {id}"
-            ));
+            complain(advice);
         }
         match error {
             // As shells have it.

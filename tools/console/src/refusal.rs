@@ -1,10 +1,41 @@
 //! What is wrong with a command line, in one line.
 
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
 use clap::error::ErrorKind;
-use clap::{Arg, Command};
+use clap::{Arg, Command, Parser};
+
+use crate::say::{complain, complain_of_loss};
+
+/// The arguments of this process.
+///
+/// # Errors
+///
+/// The exit code, if there is nothing to do: 0 when the help or the version was asked for, which is printed, and 2 when
+/// the arguments are wrong, which is said.
+pub fn parse<P: Parser>() -> Result<P, ExitCode> {
+    let matches = with_negative_values(P::command()).try_get_matches();
+    matches.and_then(|matches| P::from_arg_matches(&matches)).map_err(|error| explain(&error))
+}
+
+/// Prints the help that was asked for, or says what is wrong with the command line.
+fn explain(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        complain(one_line(error));
+        return ExitCode::from(2);
+    }
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if let Err(fault) = printed
+        && fault.kind() != io::ErrorKind::BrokenPipe
+    {
+        complain_of_loss(format_args!("the standard output: {fault}"));
+    }
+    ExitCode::SUCCESS
+}
 
 /// The command with options that take `-1` for a value, so that it is refused as one.
-pub(crate) fn with_negative_values(command: Command) -> Command {
+fn with_negative_values(command: Command) -> Command {
     let takes = |arg: &Arg| !arg.is_positional() && arg.get_action().takes_values();
     command
         .mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg })
@@ -12,7 +43,7 @@ pub(crate) fn with_negative_values(command: Command) -> Command {
 }
 
 /// What clap says in several lines.
-pub(crate) fn one_line(error: &clap::Error) -> String {
+fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).map(command_of);
     let help = usage.map_or_else(String::new, |command| format!("; `{command} --help` says more"));
