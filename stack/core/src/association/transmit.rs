@@ -26,12 +26,14 @@ struct Leaving {
     back: Option<Back>,
     /// It is a probe of the path MTU.
     whole: bool,
+    /// The shared key to authenticate it with, if not the active one.
+    key: Option<u16>,
 }
 
 impl Leaving {
     /// As any packet on this path.
     const fn on(path: PathId) -> Leaving {
-        Leaving { path, source: None, back: None, whole: false }
+        Leaving { path, source: None, back: None, whole: false, key: None }
     }
 }
 
@@ -48,8 +50,8 @@ impl Association {
         }
         let leaving = self
             .write_control_packet(now, buffer)
-            .or_else(|| self.write_data_packet(now, buffer).map(Leaving::on))
-            .or_else(|| self.write_forward_packet(now, buffer).map(Leaving::on))
+            .or_else(|| self.write_data_packet(now, buffer))
+            .or_else(|| self.write_forward_packet(now, buffer))
             .or_else(|| self.write_sack_packet(now, buffer))
             .or_else(|| self.write_outbox(now, buffer));
         let Some(leaving) = leaving else {
@@ -57,8 +59,7 @@ impl Association {
             sender.end_opportunity(&mut cx);
             return None;
         };
-        let key = self.sender.take_key();
-        let signed = self.extras.authenticator.sign(key, buffer);
+        let signed = self.extras.authenticator.sign(leaving.key, buffer);
         self.journal.stats.auth_chunks_sent += u64::from(signed);
         self.seal(buffer);
         self.journal.stats.packets_sent += 1;
@@ -76,7 +77,7 @@ impl Association {
     /// Where a packet of this many bytes goes, and how. A path whose MTU has shrunk has it fragmented (§6.9, RFC 1191, RFC 8201); a
     /// probe MUST NOT be, however large.
     fn transmit(&self, leaving: Leaving, len: usize, ecn: Ecn) -> Transmit {
-        let Leaving { path, source, back, whole } = leaving;
+        let Leaving { path, source, back, whole, .. } = leaving;
         let p = &self.paths[path];
         // From an address that has gone since, nothing can leave.
         let source = source.filter(|source| !self.addresses().sources().has_lost(*source));
@@ -97,7 +98,7 @@ impl Association {
 
     //= RFC 9260 6.1-1
     /// A packet of lost chunks, or of new ones.
-    fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+    fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Leaving> {
         if !self.may_write_data() {
             return None;
         }
@@ -130,10 +131,10 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.write(&mut cx, &mut packet, &plan);
         let empty = packet.is_empty() && !has_control;
-        sender.finish(&mut cx, packet);
+        let key = sender.finish(&mut cx, packet);
         // An empty packet would be offered for ever; the rules of what may leave never agree on one.
         debug_assert!(!empty);
-        (!empty).then_some(path)
+        (!empty).then_some(Leaving { key, ..Leaving::on(path) })
     }
 
     fn begin_data<'b>(&self, now: Time, path: PathId, buffer: &'b mut Vec<u8>) -> DataPacket<'b> {
@@ -155,7 +156,7 @@ impl Association {
     }
 
     /// A FORWARD TSN chunk that no packet with DATA has taken along, with a SACK if one is owed.
-    fn write_forward_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+    fn write_forward_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Leaving> {
         if !self.may_write_data() {
             return None;
         }
@@ -165,7 +166,7 @@ impl Association {
         sender.write_forward(&mut cx, &mut packet);
         self.write_sack(packet.writer(), path);
         let (sender, mut cx) = self.sending(now);
-        sender.finish(&mut cx, packet);
-        Some(path)
+        let key = sender.finish(&mut cx, packet);
+        Some(Leaving { key, ..Leaving::on(path) })
     }
 }

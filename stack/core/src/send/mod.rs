@@ -118,8 +118,6 @@ pub(crate) struct Sender {
     abandonment: Abandonment,
     /// The largest user data of a chunk, if the application has set one.
     max_segment: usize,
-    /// The shared key that chunks of the last packet name, which is to be authenticated with it.
-    key: Option<u16>,
 }
 
 impl Sender {
@@ -146,7 +144,6 @@ impl Sender {
             distribution: Distribution::new(multipath),
             abandonment: Abandonment::default(),
             max_segment: config.max_segment.unwrap_or(usize::MAX),
-            key: None,
         }
     }
 
@@ -162,12 +159,6 @@ impl Sender {
     /// What is lost may leave: one packet of it, whatever cwnd says.
     pub(crate) fn retransmit_now(&mut self, profile: &Profile) {
         self.overrides.retransmit(profile.congestion.one_packet_until_sack);
-    }
-
-    /// The shared key to authenticate the packet with that was just written; `None` for the active one.
-    #[inline]
-    pub(crate) const fn take_key(&mut self) -> Option<u16> {
-        self.key.take()
     }
 
     /// The stream is thin.

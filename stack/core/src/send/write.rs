@@ -364,14 +364,18 @@ impl Sender {
         self.recovery.asks(cx.profile(), &self.board, calm)
     }
 
-    /// The packet is complete.
-    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) {
+    /// The packet is complete. Returns the shared key to authenticate it with, if its chunks name one.
+    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) -> Option<u16> {
         let DataPacket { path, writer, carried } = packet;
         writer.finish_without_checksum();
-        self.key = carried.key;
-        if carried.is_empty() {
-            return;
+        if !carried.is_empty() {
+            self.on_left(cx, path, &carried);
         }
+        carried.key
+    }
+
+    /// A packet with these chunks leaves.
+    fn on_left(&mut self, cx: &mut Context<'_>, path: PathId, carried: &Carried) {
         if let Some(cause) = carried.cause {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }

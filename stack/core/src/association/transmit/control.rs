@@ -118,8 +118,8 @@ impl Association {
         if echo || data_fits {
             sender.write_beside(&mut cx, &mut packet);
         }
-        sender.finish(&mut cx, packet);
-        Leaving { source, ..Leaving::on(path) }
+        let key = sender.finish(&mut cx, packet);
+        Leaving { source, key, ..Leaving::on(path) }
     }
 
     /// Adds the control chunks that wait and leave on the same path from the same source, as long as they fit.
