@@ -114,8 +114,8 @@ impl AssociationStats {
         self.limited_transmits += 1;
     }
 
-    /// A packet leaves for `cause` because a timer has expired before T3-rtx.
-    pub(crate) fn count_early(&mut self, cause: LossCause) {
+    /// A packet leaves for `cause` because an early timer has expired: counted if it is to show what is lost.
+    pub(crate) fn count_loss_probe(&mut self, cause: LossCause) {
         self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::Probe);
     }
 

@@ -204,7 +204,7 @@ impl Monitor {
         let error = !patient || waited >= p.error_rto(profile);
         let path_error = !patient || p.is_heartbeat_error(now, lost.sent, profile);
         // RFC 9260 would not have sent this one yet.
-        let early = patient && is_asked_often(cx, sender, path);
+        let premature = patient && is_asked_often(cx, sender, path);
         let p = &mut cx.paths[path];
         let confirmed = p.is_confirmed();
         p.heartbeat.keep_late(lost);
@@ -218,7 +218,7 @@ impl Monitor {
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: those to unconfirmed addresses never do.
         // Where none is confirmed, since addresses have changed, these are all that tells of the peer.
-        let counts = if cx.outbox.has_way(cx.paths) { confirmed && !early } else { true };
+        let counts = if cx.outbox.has_way(cx.paths) { confirmed && !premature } else { true };
         if counts && error && path == cx.paths.data_path() {
             cx.errors.on_lost_heartbeat();
             cx.judge_errors()?;

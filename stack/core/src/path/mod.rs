@@ -326,7 +326,7 @@ impl Path {
         before != self.state()
     }
 
-    /// An expiration of T3-rtx here was found to be early (`limits.pf_forgives_spurious`); `true` if that changed the state.
+    /// An expiration of T3-rtx here was found to be spurious (`limits.pf_forgives_spurious`); `true` if that changed the state.
     pub(crate) fn forgive_timeout(&mut self) -> bool {
         let before = self.state();
         self.reachability.on_spurious_timeout();

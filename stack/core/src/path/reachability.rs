@@ -16,7 +16,7 @@ pub(crate) struct Reachability {
     /// Its state when that was last told.
     told: Option<PathState>,
     errors: u32,
-    /// Consecutive expirations, errors or not: those that came too early for that, and those of an
+    /// Consecutive expirations, errors or not: those that came too soon for that, and those of an
     /// inactive path (RFC 7829 §4.1 rule 3).
     failures: u32,
     /// Consecutive expirations here of the timer that RFC 9260 would have, for each [`Pace`].
@@ -30,8 +30,8 @@ pub(crate) struct Reachability {
     answered: Time,
     /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
-    /// An expiration of T3-rtx here was found to be early.
-    hasty: bool,
+    /// An expiration of T3-rtx here was found to be spurious.
+    spurious: bool,
 }
 
 impl Reachability {
@@ -47,7 +47,7 @@ impl Reachability {
             unreachable_at: None,
             answered: Time::ZERO,
             silent: false,
-            hasty: false,
+            spurious: false,
         }
     }
 
@@ -97,12 +97,12 @@ impl Reachability {
     }
 
     //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state. Where the timer was early
-    /// once, its next expiration alone says little: the other path may be the worse one.
+    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state. Where a timeout was
+    /// spurious once, the next one alone says little: the other path may be the worse one.
     #[inline]
     const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
         let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
-        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + self.hasty as u32
+        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + self.spurious as u32
     }
 
     //= RFC 7829 5-6 5-7
@@ -110,7 +110,7 @@ impl Reachability {
     pub(super) const fn hands_over(&self, settings: &PathSettings) -> bool {
         let threshold = settings.ps_max_retrans;
         // Without a PF state nothing is forgiven: at Path.Max.Retrans the path is inactive.
-        let forgiven = self.hasty && settings.pf_max_retrans < settings.max_retrans;
+        let forgiven = self.spurious && settings.pf_max_retrans < settings.max_retrans;
         threshold < NO_SWITCHOVER && self.failures > threshold + forgiven as u32
     }
 
@@ -146,9 +146,9 @@ impl Reachability {
         }
     }
 
-    /// An expiration of T3-rtx was found to be early: the peer had answered (`limits.pf_forgives_spurious`).
+    /// An expiration of T3-rtx was found to be spurious: the peer had answered (`limits.pf_forgives_spurious`).
     pub(super) const fn on_spurious_timeout(&mut self) {
-        self.hasty = true;
+        self.spurious = true;
     }
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
@@ -234,7 +234,7 @@ mod tests {
     use crate::AssociationConfig;
 
     #[test]
-    fn where_the_timer_was_early_one_expiration_is_not_enough() {
+    fn where_a_timeout_was_spurious_one_more_is_not_enough() {
         let settings = PathSettings {
             max_retrans: 2,
             pf_max_retrans: 0,

@@ -17,8 +17,8 @@ pub(crate) struct T3 {
     in_a_row: u32,
     /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
     spared_backoff: Option<u64>,
-    /// Such expirations that were too early, since the RTT was measured.
-    early: u32,
+    /// Such expirations that were spurious, since the RTT was measured.
+    spurious: u32,
 }
 
 impl T3 {
@@ -88,14 +88,14 @@ impl T3 {
     }
 
     /// A SACK reports duplicates; `repeats` tells whether one of them had been sent by an expiration that
-    /// spared RTO, which was early then. `true` if RTO is to be doubled for that now: once is none.
-    pub(crate) fn was_early(&mut self, repeats: impl FnOnce(u64) -> bool) -> bool {
+    /// spared RTO, which was spurious then. `true` if RTO is to be doubled for that now: once is none.
+    pub(crate) fn was_spurious(&mut self, repeats: impl FnOnce(u64) -> bool) -> bool {
         if !self.spared_backoff.is_some_and(repeats) {
             return false;
         }
         self.spared_backoff = None;
-        self.early += 1;
-        self.early > 1
+        self.spurious += 1;
+        self.spurious > 1
     }
 
     /// Data sent here is acknowledged.
@@ -107,6 +107,6 @@ impl T3 {
     /// The RTT was measured.
     pub(crate) fn on_rtt(&mut self) {
         self.spared_backoff = None;
-        self.early = 0;
+        self.spurious = 0;
     }
 }

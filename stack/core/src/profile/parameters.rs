@@ -110,7 +110,7 @@ parameters! {
         /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.
         pf_max_retrans: u32 = 5,
-        /// On a path whose timer was early once one more error is needed for that, and for the switchover below, until the peer
+        /// On a path with a spurious timeout one more error is needed for that, and for the switchover below, until the peer
         /// restarts: the next timeout alone says little, and the other path may be the worse one. Default false (RFC 7829 §3.2).
         pf_forgives_spurious: bool = false,
         //= RFC 7829 5-8 5-9

@@ -106,7 +106,7 @@ pub(in crate::recovery) struct Budget {
     /// What was in vain, and a lost SACK explains.
     excused: u32,
     /// Chunks that a timer declared lost before that of RFC 9260 would have.
-    early: RangeSet,
+    premature: RangeSet,
     /// Chunks that asked for a SACK at once when they were new.
     asked: RangeSet,
 }
@@ -124,7 +124,7 @@ impl Budget {
             open: VecDeque::new(),
             repaired: 0,
             excused: 0,
-            early: RangeSet::default(),
+            premature: RangeSet::default(),
             asked: RangeSet::default(),
         }
     }
@@ -196,11 +196,11 @@ impl Advisor for Budget {
             }
             return;
         };
-        let early = self.early.contains(sent.seq);
-        self.early.remove(sent.seq);
+        let premature = self.premature.contains(sent.seq);
+        self.premature.remove(sent.seq);
         let guess = match cause {
             cause if cause.is_guess() => true,
-            LossCause::Timeout => early,
+            LossCause::Timeout => premature,
             cause if !cause.is_repair() => return,
             _ => false,
         };
@@ -228,7 +228,7 @@ impl Advisor for Budget {
     }
 
     fn on_sack(&mut self, facts: &SackFacts<'_>) {
-        self.early.remove_through(facts.board.cumulative());
+        self.premature.remove_through(facts.board.cumulative());
         for repair in &mut self.open {
             repair.note_answer(facts, self.asked.contains(repair.seq));
         }
@@ -245,9 +245,9 @@ impl Advisor for Budget {
         }
     }
 
-    fn on_early_timeout(&mut self, seq: u64) {
+    fn on_premature_timeout(&mut self, seq: u64) {
         if self.enabled {
-            self.early.insert(seq);
+            self.premature.insert(seq);
         }
     }
 
@@ -409,11 +409,11 @@ mod tests {
     }
 
     #[test]
-    fn what_an_early_timer_repeats_is_a_guess() {
+    fn what_a_premature_timeout_repeats_is_a_guess() {
         let mut budget = Budget { credit: 1.0, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Timeout));
         assert!(budget.affords(), "RFC 9260 would have sent it");
-        budget.on_early_timeout(2);
+        budget.on_premature_timeout(2);
         send(&mut budget, 2, Some(LossCause::Timeout));
         assert!(!budget.affords());
     }

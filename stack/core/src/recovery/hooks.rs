@@ -76,8 +76,8 @@ impl Recovery {
     }
 
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
-    pub(crate) fn on_early_timeout(&mut self, seq: u64) {
-        self.advisors.on_early_timeout(seq);
+    pub(crate) fn on_premature_timeout(&mut self, seq: u64) {
+        self.advisors.on_premature_timeout(seq);
     }
 
     /// Windows are cut for a loss that may prove spurious.
@@ -173,7 +173,7 @@ impl Recovery {
         AllRules::keeps_rto(profile, thin, in_a_row)
     }
 
-    /// Whether RTO is doubled later if an expiration that kept it was too early.
+    /// Whether RTO is doubled later if an expiration that kept it was spurious.
     pub(crate) fn makes_backoff_good(profile: &Profile) -> bool {
         AllRules::makes_backoff_good(profile)
     }

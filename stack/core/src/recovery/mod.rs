@@ -233,7 +233,7 @@ trait Rule {
     fn keeps_rto(_profile: &Profile, _thin: bool, _in_a_row: u32) -> bool {
         false
     }
-    /// Whether RTO is doubled later if an expiration that kept it was too early.
+    /// Whether RTO is doubled later if an expiration that kept it was spurious.
     fn makes_backoff_good(_profile: &Profile) -> bool {
         false
     }
@@ -275,7 +275,7 @@ trait Advisor {
     /// The same one, as an [`Algorithm`] gets it, before any of them does.
     fn on_sack(&mut self, _facts: &SackFacts<'_>) {}
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
-    fn on_early_timeout(&mut self, _seq: u64) {}
+    fn on_premature_timeout(&mut self, _seq: u64) {}
 
     /// The stream is thin.
     fn is_thin(&self, _board: &Scoreboard) -> bool {

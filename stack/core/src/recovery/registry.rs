@@ -182,8 +182,8 @@ macro_rules! advisors {
                 $(self.$field.on_sack(facts);)*
             }
 
-            fn on_early_timeout(&mut self, seq: u64) {
-                $(self.$field.on_early_timeout(seq);)*
+            fn on_premature_timeout(&mut self, seq: u64) {
+                $(self.$field.on_premature_timeout(seq);)*
             }
 
             #[inline]

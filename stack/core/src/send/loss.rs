@@ -67,15 +67,15 @@ impl Sender {
         spurious
     }
 
-    /// What an expiration without backoff sent again had arrived: the timer was early.
+    /// What an expiration without backoff sent again had arrived: it was spurious.
     fn make_backoff_good(cx: &mut Context<'_>, duplicates: &[u64]) {
         let profile = cx.profile();
         if !Recovery::makes_backoff_good(profile) {
             return;
         }
         for path in cx.paths.iter_mut() {
-            let early = |until: u64| duplicates.iter().any(|seq| *seq <= until);
-            if path.t3.was_early(early) {
+            let repeats = |until: u64| duplicates.iter().any(|seq| *seq <= until);
+            if path.t3.was_spurious(repeats) {
                 path.rtt.back_off(profile);
             }
         }
@@ -91,7 +91,7 @@ impl Sender {
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.overrides.add_extra(decisions.send_new);
         if let Some(cause) = decisions.new_early {
-            cx.journal.stats.count_early(cause);
+            cx.journal.stats.count_loss_probe(cause);
         }
         let repeat = decisions.repeat.filter(|repeat| self.lets_repeat(cx, *repeat));
         self.overrides.repeat(repeat);

@@ -1,8 +1,8 @@
 //! Patience: a peer is given up at the pace of RFC 9260's own timers.
 //!
-//! Idea: mechanisms that let a timer expire early, or leave RTO undoubled, make the next try sooner.
+//! Idea: mechanisms that let a timer expire prematurely, or leave RTO undoubled, make the next try sooner.
 //! But RFC 9260 counts expirations (§8.1, §8.2, §9.2, §5.1.4), and eleven of those are 363 s with its
-//! own timers and 26 s with a thin stream's. So an early expiration only tries: it sends again and
+//! own timers and 26 s with a thin stream's. So a premature expiration only tries: it sends again and
 //! shows that a path has potentially failed (RFC 7829), but it is an error only if the timer of
 //! RFC 9260 would have expired by then, too. And a timer that has expired in vain runs no longer than
 //! that one, so that whatever RFC 9260 would have tried is tried.
@@ -157,7 +157,7 @@ impl Context<'_> {
 
 impl Sender {
     /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess.
-    pub(super) fn early_until(&self, cx: &Context<'_>) -> Option<Time> {
+    pub(super) fn premature_until(&self, cx: &Context<'_>) -> Option<Time> {
         let now = cx.now;
         let alone =
             cx.is_patient() && !cx.strategy.expires_side_by_side() && !self.peer_room().is_closed();
@@ -167,7 +167,7 @@ impl Sender {
     /// T3-rtx expired on `path` for what was sent at `sent`: until when it waits unless a guess is allowed; `None` if
     /// RFC 9260 would send it again by now, or if it had expired before and another path works.
     pub(super) fn bounded_until(&self, cx: &Context<'_>, path: PathId, sent: Time) -> Option<Time> {
-        let due = self.early_until(cx)?;
+        let due = self.premature_until(cx)?;
         if !cx.has_refuge(path) {
             return Some(due);
         }
@@ -179,9 +179,14 @@ impl Sender {
         Some(at).filter(|at| bounded && *at > cx.now)
     }
 
-    /// From when the budget allows an early retransmission on `path`. Where it takes another path that is as near, that
+    /// From when the budget allows a premature retransmission on `path`. Where it takes another path that is as near, that
     /// lengthens no queue on this one.
-    pub(super) fn early_guess_at(&self, cx: &Context<'_>, path: PathId, seq: u64) -> Option<Time> {
+    pub(super) fn premature_guess_at(
+        &self,
+        cx: &Context<'_>,
+        path: PathId,
+        seq: u64,
+    ) -> Option<Time> {
         if !cx.has_refuge(path) {
             return self.guess_at(cx, path, seq);
         }
@@ -192,11 +197,11 @@ impl Sender {
         (near && self.recovery.affords_detour()).then_some(cx.now)
     }
 
-    /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
+    /// T1 or T2 expired on `path`: until when it waits if that was premature. What it would send again is a guess
     /// of which no report ever tells whether it was in vain.
     pub(crate) fn put_off_control(&self, cx: &Context<'_>, path: PathId) -> Option<Time> {
         let bounded = self.recovery.bounds_guesses() && !cx.has_refuge(path);
-        self.early_until(cx).filter(|_| bounded)
+        self.premature_until(cx).filter(|_| bounded)
     }
 
     /// The peer has shown that it lives: what is outstanding still is owed from now on.

@@ -17,7 +17,7 @@ pub(crate) struct Expired {
     /// When the earliest chunk was sent.
     sent: Time,
     /// RFC 9260 would not have sent it again yet.
-    early: bool,
+    premature: bool,
     excused: bool,
     error: bool,
     path_error: bool,
@@ -91,10 +91,10 @@ impl Sender {
         // RFC 3758 §3.5 C5: the timer is that of a FORWARD TSN chunk, too.
         let chunk = earliest.and_then(|seq| board.get(seq));
         let sent = chunk.map(|chunk| chunk.last_sent).or_else(|| self.abandonment.owed(path))?;
-        let early = self.bounded_until(cx, path, sent);
+        let premature = self.bounded_until(cx, path, sent);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
-        let allowed = || earliest.and_then(|seq| self.early_guess_at(cx, path, seq));
-        if let Some(at) = early.map(|due| allowed().map_or(due, |at| at.min(due)))
+        let allowed = || earliest.and_then(|seq| self.premature_guess_at(cx, path, seq));
+        if let Some(at) = premature.map(|due| allowed().map_or(due, |at| at.min(due)))
             && at > now
         {
             cx.start_t3(path, at);
@@ -139,12 +139,13 @@ impl Sender {
             self.renew_patience(cx);
         }
         let path_error = !excused && cx.is_path_error(path, sent, error);
-        Some(Expired { path, sent, early: early.is_some(), excused, error, path_error })
+        let premature = premature.is_some();
+        Some(Expired { path, sent, premature, excused, error, path_error })
     }
 
     /// What an expiration that was accounted for means for what is outstanding.
     pub(crate) fn lose_expired(&mut self, cx: &mut Context<'_>, expired: &Expired) {
-        let Expired { path, sent, early, .. } = *expired;
+        let Expired { path, sent, premature, .. } = *expired;
         let now = cx.now;
         self.recovery.on_timeout();
         let recovering = cx.strategy.recovering_with(path.bit());
@@ -160,8 +161,8 @@ impl Sender {
             let left = self.board.get(seq).map_or(now, |c| c.last_sent);
             if left == sent || !self.recovery.spares(now, path, left) {
                 let lost = self.lose(cx, seq, LossCause::Timeout) != 0;
-                if lost && early {
-                    self.recovery.on_early_timeout(seq);
+                if lost && premature {
+                    self.recovery.on_premature_timeout(seq);
                 }
             }
         }

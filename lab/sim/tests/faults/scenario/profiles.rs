@@ -70,7 +70,7 @@ pub(super) fn draw(
 
 /// Mechanisms that let timers expire sooner than those of RFC 9260, RTO.Min of a second, make
 /// Association.Max.Retrans a matter of seconds (`limits.patience` says so). Who wants an association to
-/// live through outages lets early expirations be probes only.
+/// live through outages lets premature expirations be tries only.
 pub(super) fn be_patient(host: &mut HostPlan, features: &mut BTreeSet<&'static str>) {
     let profile = &host.config.profile;
     let quick = limits::least_rto(profile) < Duration::from_secs(1);

@@ -262,7 +262,7 @@ fn probes_that_are_taken_do_not_become_rarer() {
 }
 
 /// A probe that nobody answers is an error like any other (§6.1 A), and no sooner: mechanisms that let timers
-/// expire early must not use up Association.Max.Retrans while the window is closed.
+/// expire prematurely must not use up Association.Max.Retrans while the window is closed.
 #[test]
 fn unanswered_probes_end_an_association_no_sooner_than_other_data() {
     let ends_after = |name: &str| {

@@ -17,7 +17,7 @@
 //! made smaller by it, which the formula would do long after the loss.
 //!
 //! Difference: with `standing_queue` nothing is given back on a path whose latest round trip was this many times the
-//! shortest (`path/calm.rs`), if all of cwnd was in flight, and that was no thin stream's. There the timer was early because of the queue that the window itself has made: given back
+//! shortest (`path/calm.rs`), if all of cwnd was in flight, and that was no thin stream's. There the timeout was spurious because of the queue that the window itself has made: given back
 //! each time, it would never end. A spike is no such queue: what it delays is sent again, and gives no sample.
 
 use std::time::Duration;

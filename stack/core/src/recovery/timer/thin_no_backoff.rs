@@ -5,8 +5,8 @@
 //!
 //! At an expiration of T3-rtx: `RTO = thin ? RTO : min(2 RTO, RTO.Max)` (RFC 9260 §6.3.3 E2).
 //!
-//! Difference: if the peer reports as a duplicate what such an expiration has sent again, the timer
-//! was early; the second time without an RTT measurement in between RTO is doubled after all
+//! Difference: if the peer reports as a duplicate what such an expiration has sent again, it
+//! was spurious; the second time without an RTT measurement in between RTO is doubled after all
 //! (`backs_off_if_early`). Otherwise a SACK delay longer
 //! than RTO makes every timeout spurious for ever: Karn's rule forbids to measure what was sent
 //! twice. And after `expirations` in a row RTO is doubled all the same, so that a dead path is

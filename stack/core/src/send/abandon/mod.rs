@@ -126,7 +126,7 @@ impl Sender {
         for seq in over {
             self.give_up_sent(cx, seq);
         }
-        cx.journal.stats.count_early(cause);
+        cx.journal.stats.count_loss_probe(cause);
         false
     }
 
