@@ -9,7 +9,7 @@
 
 use super::{Agreed, Detector, Episode, Finding};
 use crate::profile::Profile;
-use crate::recovery::SackFacts;
+use crate::recovery::{Decisions, SackFacts};
 
 /// Two variants of Eifel, of which one may not be in use.
 #[derive(Debug)]
@@ -25,12 +25,15 @@ impl<A: Detector, B: Detector> Detector for Either<A, B> {
         (both.timestamp.is_some() || both.retransmit_bit.is_some()).then_some(both)
     }
 
-    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
-        if episode.decided {
-            return Finding::Wait;
-        }
-        let timestamp = self.timestamp.as_mut().map(|e| e.read(facts, episode));
-        let bit = self.retransmit_bit.as_mut().map(|e| e.read(facts, episode));
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        decisions: &mut Decisions,
+    ) -> Finding {
+        let episode = episode.filter(|episode| !episode.decided);
+        let timestamp = self.timestamp.as_mut().map(|e| e.judge(facts, episode, decisions));
+        let bit = self.retransmit_bit.as_mut().map(|e| e.judge(facts, episode, decisions));
         first(timestamp, bit).unwrap_or(Finding::Wait)
     }
 }

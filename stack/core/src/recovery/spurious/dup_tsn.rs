@@ -12,7 +12,7 @@ use super::cover_ack::is_cover_ack;
 use super::{Agreed, Detector, Episode, Finding};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
-use crate::recovery::SackFacts;
+use crate::recovery::{Decisions, SackFacts};
 
 /// The detector; the episode has what it looks at.
 #[derive(Debug)]
@@ -23,8 +23,13 @@ impl Detector for DupTsn {
         profile.dup_tsn.enabled.then_some(DupTsn)
     }
 
-    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
-        let found = is_spurious(facts, episode);
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        _: &mut Decisions,
+    ) -> Finding {
+        let found = episode.is_some_and(|episode| is_spurious(facts, episode));
         if found { Finding::Spurious(SpuriousCause::DupTsn) } else { Finding::Wait }
     }
 

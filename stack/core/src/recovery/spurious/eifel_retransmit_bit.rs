@@ -13,7 +13,7 @@ use super::cover_ack::is_judged;
 use super::{Agreed, Detector, Episode, Finding};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
-use crate::recovery::SackFacts;
+use crate::recovery::{Decisions, SackFacts};
 
 #[derive(Debug)]
 pub(super) struct EifelRetransmitBit {
@@ -27,10 +27,15 @@ impl Detector for EifelRetransmitBit {
         enabled.then_some(EifelRetransmitBit { cover_ack: parameters.cover_ack })
     }
 
-    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
-        if episode.max_retransmit.is_none() {
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        _: &mut Decisions,
+    ) -> Finding {
+        let Some(episode) = episode.filter(|episode| episode.max_retransmit.is_some()) else {
             return Finding::Wait;
-        }
+        };
         let advanced = facts.outcome.cumulative_advanced;
         if facts.retransmit_bit {
             return Finding::Done;

@@ -15,7 +15,7 @@ use super::cover_ack::is_judged;
 use super::{Agreed, Detector, Episode, Finding, Trigger};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
-use crate::recovery::SackFacts;
+use crate::recovery::{Decisions, SackFacts};
 use crate::time::Time;
 
 /// The timestamp of a moment: 100 us a tick, wrapping around after five days.
@@ -39,7 +39,13 @@ impl Detector for EifelTimestamp {
         })
     }
 
-    fn read(&mut self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+    fn judge(
+        &mut self,
+        facts: &SackFacts<'_>,
+        episode: Option<&Episode>,
+        _: &mut Decisions,
+    ) -> Finding {
+        let Some(episode) = episode else { return Finding::Wait };
         let advanced = facts.outcome.cumulative_advanced;
         if !is_judged(facts.board.cumulative(), advanced, episode, self.cover_ack) {
             return Finding::Wait;

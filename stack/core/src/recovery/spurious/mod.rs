@@ -138,14 +138,8 @@ trait Detector: Sized {
         &mut self,
         facts: &SackFacts<'_>,
         episode: Option<&Episode>,
-        _decisions: &mut Decisions,
-    ) -> Finding {
-        episode.map_or(Finding::Wait, |episode| self.read(facts, episode))
-    }
-    /// What the SACK says of an open episode.
-    fn read(&mut self, _facts: &SackFacts<'_>, _episode: &Episode) -> Finding {
-        Finding::Wait
-    }
+        decisions: &mut Decisions,
+    ) -> Finding;
     /// Whether it may find something after another one has [decided](Finding::Done).
     fn keeps_open(&self) -> bool {
         false
