@@ -13,22 +13,17 @@ use crate::profile::MultipathParameters;
 
 /// What the receiver has seen.
 #[derive(Debug, Default)]
-pub(crate) struct CmtDelayedAck {
+pub(crate) struct AnsweredPackets {
     /// Bit set of the paths that DATA has come over.
     paths: u32,
     /// Packets with DATA since the last SACK.
     packets: u8,
 }
 
-/// How many packets a SACK answers by what it says, as far as that counts; 0 if it does not say.
-pub(super) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
-    if multipath.dac { packets } else { 0 }
-}
-
-impl CmtDelayedAck {
-    /// If the profile asks for it.
-    pub(crate) fn of(multipath: &MultipathParameters) -> Option<CmtDelayedAck> {
-        multipath.dac.then(CmtDelayedAck::default)
+impl AnsweredPackets {
+    /// If a profile asks for it.
+    pub(crate) fn new(multipath: &MultipathParameters) -> Option<AnsweredPackets> {
+        multipath.dac.then(AnsweredPackets::default)
     }
 
     /// A packet with DATA came over `path`.
@@ -46,6 +41,11 @@ impl CmtDelayedAck {
     pub(crate) fn take(&mut self) -> u8 {
         std::mem::take(&mut self.packets).min(3)
     }
+
+    /// The sender's part: how many packets a SACK answers by what it says, as far as that counts; 0 if it does not say.
+    pub(crate) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
+        if multipath.dac { packets } else { 0 }
+    }
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn gaps_matter_until_a_second_path_is_used() {
-        let mut dac = CmtDelayedAck::default();
+        let mut dac = AnsweredPackets::default();
         assert!(!dac.ignores_gaps());
         dac.on_packet(PathId(1));
         dac.on_packet(PathId(1));
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn packets_are_counted_up_to_three() {
-        let mut dac = CmtDelayedAck::default();
+        let mut dac = AnsweredPackets::default();
         for count in 0..6 {
             for _ in 0..count {
                 dac.on_packet(PathId(0));

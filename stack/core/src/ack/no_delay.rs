@@ -14,22 +14,18 @@ use crate::time::Time;
 
 /// Decides for each packet.
 #[derive(Debug)]
-pub(super) struct NoDelayRule {
+pub(super) struct Promptness {
     mode: NoDelay,
     last: Option<Time>,
 }
 
-impl NoDelayRule {
-    fn new(mode: NoDelay) -> NoDelayRule {
-        NoDelayRule { mode, last: None }
-    }
-
+impl Promptness {
     /// As a profile says.
-    pub(super) fn of(parameters: &SackParameters) -> NoDelayRule {
-        NoDelayRule::new(parameters.no_delay)
+    pub(super) fn new(parameters: &SackParameters) -> Promptness {
+        Promptness { mode: parameters.no_delay, last: None }
     }
 
-    /// Goes on as another one says.
+    /// Goes on as another profile says.
     pub(super) fn reconfigure(&mut self, parameters: &SackParameters) {
         self.mode = parameters.no_delay;
     }
@@ -53,7 +49,7 @@ mod tests {
     fn sparse_packets_are_told_from_those_in_a_row() {
         let ms = Duration::from_millis;
         let answers = |mode, gaps: &[u64]| {
-            let mut rule = NoDelayRule::new(mode);
+            let mut rule = Promptness { mode, last: None };
             let mut now = Time::ZERO;
             let mut answers = Vec::new();
             for gap in gaps {

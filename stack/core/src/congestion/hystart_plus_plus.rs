@@ -40,8 +40,9 @@ struct Conservative {
     rounds: u32,
 }
 
+/// The first slow start of a path.
 #[derive(Debug, Default)]
-pub(crate) struct HystartPlusPlus {
+pub(super) struct SlowStartExit {
     /// First sequence number of the next round.
     round_end: Option<u64>,
     last: Option<Duration>,
@@ -50,10 +51,10 @@ pub(crate) struct HystartPlusPlus {
     conservative: Option<Conservative>,
 }
 
-impl HystartPlusPlus {
+impl SlowStartExit {
     /// One, if it is asked for.
-    pub(super) fn asked_for(parameters: &CongestionParameters) -> Option<HystartPlusPlus> {
-        parameters.hystart_plus_plus.then(HystartPlusPlus::default)
+    pub(super) fn new(parameters: &CongestionParameters) -> Option<SlowStartExit> {
+        parameters.hystart_plus_plus.then(SlowStartExit::default)
     }
 
     /// Something was acknowledged in slow start.
@@ -108,7 +109,7 @@ mod tests {
 
     /// Rounds of ten SACKs each; returns how each went on at its end.
     fn play(rtts_ms: &[u64]) -> Vec<SlowStart> {
-        let mut exit = HystartPlusPlus::default();
+        let mut exit = SlowStartExit::default();
         let mut next = 1;
         let mut play_round = |ms: &u64| {
             let first = next;
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_round_of_few_samples_says_nothing() {
-        let mut exit = HystartPlusPlus::default();
+        let mut exit = SlowStartExit::default();
         for (round, ms) in [40, 90, 90].into_iter().enumerate() {
             for sack in 0..7 {
                 let newest = Some(round as u64 * 10 + sack);
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn paced_packets_need_no_limit() {
-        let mut exit = HystartPlusPlus::default();
+        let mut exit = SlowStartExit::default();
         let facts = AckFacts { paced: true, ..AckFacts::default() };
         let unlimited = SlowStart::Grow { limit: usize::MAX, weight: 1.0 };
         assert_eq!(exit.on_ack(&facts, MSS), unlimited);

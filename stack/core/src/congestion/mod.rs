@@ -24,13 +24,19 @@ use cmt_rpv1::CmtRpv1;
 use cmt_rpv2::CmtRpv2;
 use coupled::CoupledControl;
 use cubic::Cubic;
-use hystart_plus_plus::HystartPlusPlus;
 use lia::Lia;
 use olia::Olia;
-use prr::Prr;
 use rfc9260::Rfc9260;
 
-use crate::profile::{CongestionAlgorithm, CongestionParameters, Profile};
+// One mechanism a part, which has the name of the part. A second one for the same makes it an enum.
+/// What ends the first slow start before a loss does.
+use hystart_plus_plus::SlowStartExit;
+/// What lowers a window during Fast Recovery step by step.
+pub(crate) use prr::RateReduction;
+/// How low a loss takes ssthresh.
+pub(crate) use second_loss::SsthreshFloor;
+
+use crate::profile::{CongestionAlgorithm, CongestionParameters};
 use crate::scoreboard::{LossSample, RateSample};
 use crate::time::Time;
 
@@ -236,59 +242,6 @@ pub(super) enum SlowStart {
     Grow { limit: usize, weight: f64 },
     /// It is over.
     Done,
-}
-
-/// The registry of what ends the first slow start before a loss does.
-#[derive(Debug)]
-enum SlowStartExit {
-    HystartPlusPlus(HystartPlusPlus),
-}
-
-impl SlowStartExit {
-    /// One, if it is asked for.
-    fn new(parameters: &CongestionParameters) -> Option<SlowStartExit> {
-        HystartPlusPlus::asked_for(parameters).map(SlowStartExit::HystartPlusPlus)
-    }
-
-    /// Something was acknowledged in slow start.
-    fn on_ack(&mut self, facts: &AckFacts<'_>, pmdcs: usize) -> SlowStart {
-        match self {
-            SlowStartExit::HystartPlusPlus(exit) => exit.on_ack(facts, pmdcs),
-        }
-    }
-}
-
-/// The registry of what lowers a window during Fast Recovery step by step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RateReduction {
-    Prr(Prr),
-}
-
-impl RateReduction {
-    /// Fast Recovery begins with `flight` bytes in flight: one, if a profile asks for it.
-    pub(crate) fn new(profile: &Profile, flight: usize) -> Option<RateReduction> {
-        Prr::is_asked_for(profile).then(|| RateReduction::Prr(Prr::new(flight)))
-    }
-
-    /// This many bytes left.
-    pub(crate) fn on_sent(&mut self, bytes: usize) {
-        match self {
-            RateReduction::Prr(prr) => prr.on_sent(bytes),
-        }
-    }
-
-    /// The window after a SACK that says that `delivered` bytes have arrived, where `pipe` are in flight.
-    pub(crate) fn on_ack(
-        &mut self,
-        delivered: usize,
-        pipe: usize,
-        ssthresh: usize,
-        mss: usize,
-    ) -> usize {
-        match self {
-            RateReduction::Prr(prr) => prr.on_ack(delivered, pipe, ssthresh, mss),
-        }
-    }
 }
 
 #[cfg(test)]

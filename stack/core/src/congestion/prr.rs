@@ -19,21 +19,21 @@ use crate::profile::Profile;
 
 /// One recovery.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Prr {
+pub(crate) struct RateReduction {
     recover_fs: usize,
     delivered: usize,
     out: usize,
 }
 
-impl Prr {
-    /// Whether a profile wants it.
-    pub(crate) fn is_asked_for(profile: &Profile) -> bool {
-        profile.prr.enabled && profile.fast_retransmit.fast_recovery
+impl RateReduction {
+    /// Recovery begins with `flight` bytes in flight: one, if a profile asks for it.
+    pub(crate) fn new(profile: &Profile, flight: usize) -> Option<RateReduction> {
+        let asked_for = profile.prr.enabled && profile.fast_retransmit.fast_recovery;
+        asked_for.then(|| RateReduction::of(flight))
     }
 
-    /// Recovery begins with `flight` bytes in flight.
-    pub(crate) fn new(flight: usize) -> Prr {
-        Prr { recover_fs: flight.max(1), delivered: 0, out: 0 }
+    fn of(flight: usize) -> RateReduction {
+        RateReduction { recover_fs: flight.max(1), delivered: 0, out: 0 }
     }
 
     /// This many bytes left.
@@ -41,7 +41,7 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// The window after a SACK that delivered this many bytes.
+    /// The window after a SACK that says that `delivered` bytes have arrived, where `pipe` are in flight.
     pub(crate) fn on_ack(
         &mut self,
         delivered: usize,
@@ -72,7 +72,7 @@ mod tests {
         // RFC 6937 §3.1's situation: 20 packets, one lost, ssthresh 10.
         const MSS: usize = 1000;
         let (mut pipe, ssthresh) = (19 * MSS, 10 * MSS);
-        let mut prr = Prr::new(20 * MSS);
+        let mut prr = RateReduction::of(20 * MSS);
         let mut sent = 0;
         for _ in 0..19 {
             pipe -= MSS;
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn heavy_loss_is_slow_start_up_to_ssthresh() {
-        let mut prr = Prr::new(20_000);
+        let mut prr = RateReduction::of(20_000);
         assert_eq!(prr.on_ack(1000, 2000, 10_000, 1000), 2000 + 2000);
         prr.on_sent(2000);
         assert_eq!(prr.on_ack(9000, 9500, 10_000, 1000), 10_000);

@@ -146,7 +146,7 @@ impl Greeter {
     ) -> Option<(AssociationId, bool)> {
         //= RFC 9260 4-1 5.1.5-2 5.1.5-3
         // Rules 1 to 3: authentic, and for these ports, this tag and this host.
-        let cookie = self.keys.open(sealed).ok().filter(|c| {
+        let cookie = self.keys.open(sealed).filter(|c| {
             c.local_port == header.destination_port
                 && c.remote_port == header.source_port
                 && c.local_tag == header.verification_tag

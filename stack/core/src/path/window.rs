@@ -4,13 +4,10 @@
 use std::time::Duration;
 
 use super::marks::Marks;
-use crate::congestion::{CongestionControl, Controller, RateReduction};
-use crate::profile::Profile;
+use crate::congestion::{CongestionControl, Controller, RateReduction, SsthreshFloor};
+use crate::profile::{CongestionParameters, Profile};
 use crate::scoreboard::PathAck;
 use crate::time::Time;
-
-/// After this many recoveries in a row from not much more than the floor of ssthresh that floor is too high.
-const OVERLOADED: u32 = 16;
 
 /// What keeps the queue of a path short while several carry data, by what it measures.
 pub(super) trait FlightLimit: std::fmt::Debug + Send + Sync {
@@ -52,10 +49,7 @@ pub(crate) struct Window {
     last_data_sent: Time,
     /// Congestion window before the last cut by a loss.
     cwnd_at_loss: usize,
-    /// When a loss that SACKs showed last lowered it.
-    lowered_at: Time,
-    /// Recoveries from not much more than the floor of ssthresh, one after the other.
-    overloads: u32,
+    floor: SsthreshFloor,
     marks: Marks,
 }
 
@@ -75,8 +69,7 @@ impl Window {
             one_packet: false,
             last_data_sent: Time::ZERO,
             cwnd_at_loss: 0,
-            lowered_at: Time::ZERO,
-            overloads: 0,
+            floor: SsthreshFloor::default(),
             marks: Marks::default(),
         }
     }
@@ -255,7 +248,7 @@ impl Window {
 
     /// A loss is about to cut it.
     pub(crate) fn on_loss(&mut self, now: Time) {
-        self.lowered_at = now;
+        self.floor.on_loss(now);
         self.cwnd_at_loss = self.cwnd();
         if let Some(limit) = &mut self.limit {
             limit.on_loss();
@@ -282,43 +275,42 @@ impl Window {
         }
     }
 
-    /// A recovery has begun: where the `usual` floor of ssthresh has turned out to be more than the path holds, it is
-    /// lowered to the `lowest`.
-    pub(crate) fn begin_low(&mut self, lowest: usize, usual: usize, calm: bool) {
-        let held = self.cwnd_at_loss;
-        self.overloads = match () {
-            () if held >= 2 * usual => 0,
-            () if calm => self.overloads,
-            () => self.overloads.saturating_add(1),
-        };
-        if self.overloads > OVERLOADED {
-            self.control.begin_low(lowest, held);
-        }
+    /// A recovery has begun: where the floor of ssthresh has turned out to be more than the path holds, it is lowered.
+    pub(crate) fn begin_low(
+        &mut self,
+        parameters: &CongestionParameters,
+        pmdcs: usize,
+        calm: bool,
+    ) {
+        let control = self.control.get_mut();
+        self.floor.begin(control, parameters, pmdcs, self.cwnd_at_loss, calm);
     }
 
     /// A chunk that was sent at `sent` for the second time is lost: whether that is news of this recovery.
     pub(crate) fn is_lost_again(&self, sent: Time) -> bool {
-        sent >= self.lowered_at && self.is_recovering()
+        self.floor.is_news(sent) && self.is_recovering()
     }
 
     /// A retransmission of this recovery is lost.
     pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
-        self.lowered_at = now;
-        self.overloads = self.overloads.max(OVERLOADED);
-        if self.control.lower_again(pmdcs) {
+        if self.floor.lower(now, self.control.get_mut(), pmdcs) {
             self.reduction = None;
         }
     }
 
     /// The same while there is no queue.
-    pub(crate) fn lower_calm(&mut self, now: Time, usual: usize) {
-        self.lowered_at = now;
-        self.control.lower_calm(usual);
+    pub(crate) fn lower_calm(
+        &mut self,
+        now: Time,
+        parameters: &CongestionParameters,
+        pmdcs: usize,
+    ) {
+        self.floor.lower_calm(now, self.control.get_mut(), parameters, pmdcs);
     }
 
     /// The recovery is over: what the path holds is given back.
-    pub(crate) fn restore_floor(&mut self, usual: usize) {
-        self.control.restore_held(usual, self.cwnd_at_loss);
+    pub(crate) fn restore_floor(&mut self, parameters: &CongestionParameters, pmdcs: usize) {
+        SsthreshFloor::restore(self.control.get_mut(), parameters, pmdcs, self.cwnd_at_loss);
     }
 
     /// Fast Recovery begins, until `exit` is acknowledged.

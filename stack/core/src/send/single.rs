@@ -15,11 +15,6 @@ use crate::time::Time;
 /// The primary path, or an alternate.
 pub(super) struct Single;
 
-/// RFC 9260 §7.2.3: no loss that SACKs show takes ssthresh below that.
-fn ssthresh_floor(path: &Path, profile: &Profile) -> usize {
-    (profile.congestion.ssthresh_floor * path.pmdcs() as f64) as usize
-}
-
 impl Strategy for Single {
     fn keeps_order(&self) -> bool {
         true
@@ -49,22 +44,23 @@ impl Strategy for Single {
     fn spare_window(&self, _paths: &mut Paths, _path: PathId) {}
 
     fn begin_low(&self, path: &mut Path, profile: &Profile) {
-        let lowest = profile.congestion.overloaded_floor * path.pmdcs() as f64;
-        let calm = path.calm.is_calm();
-        path.window.begin_low(lowest as usize, ssthresh_floor(path, profile), calm);
+        let (pmdcs, calm) = (path.pmdcs(), path.calm.is_calm());
+        path.window.begin_low(&profile.congestion, pmdcs, calm);
     }
 
     fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, profile: &Profile) {
         let path = &mut paths[path];
+        let pmdcs = path.pmdcs();
         if path.calm.is_calm() {
-            path.window.lower_calm(now, ssthresh_floor(path, profile));
+            path.window.lower_calm(now, &profile.congestion, pmdcs);
         } else {
-            path.window.lower_again(now, path.mtu.pmdcs());
+            path.window.lower_again(now, pmdcs);
         }
     }
 
     fn restore_floor(&self, path: &mut Path, profile: &Profile) {
-        path.window.restore_floor(ssthresh_floor(path, profile));
+        let pmdcs = path.pmdcs();
+        path.window.restore_floor(&profile.congestion, pmdcs);
     }
 
     fn watch_queue(&self, _now: Time, _path: &mut Path, _ack: &PathAck, _next: u64) {}

@@ -229,10 +229,35 @@ fn mechanisms_have_no_other_names() {
         let aliases = aliases(&source.text, &mechanisms);
         found.extend(aliases.into_iter().map(|alias| (alias, source.name.clone())));
     }
-    assert!(found.is_empty(), "a role is a trait, or an enum in the registry: {found:?}");
+    assert!(
+        found.is_empty(),
+        "what it is for is a trait, an enum in the registry, or its own name: {found:?}"
+    );
     let text =
         "pub(crate) use a::rack::{self, Window as Place}; use b::{c::Prr as Rate, D as E, F as _};";
     assert_eq!(aliases(text, &mechanisms), ["Window as Place", "Prr as Rate"]);
+}
+
+/// The enums with a single variant in a file.
+fn lone_variants(text: &str) -> Vec<String> {
+    let file = syn::parse_file(text).expect("the core compiles");
+    let lone = |item: &syn::Item| match item {
+        syn::Item::Enum(item) if item.variants.len() == 1 => Some(item.ident.to_string()),
+        _ => None,
+    };
+    file.items.iter().filter_map(lone).collect()
+}
+
+/// A mechanism that is the only one of its kind has the name of the kind: `RateReduction` in `prr.rs`.
+#[test]
+fn no_enum_only_hides_a_name() {
+    let mut found = Vec::new();
+    for source in super::sources().iter().filter(|source| source.name.starts_with("core/src/")) {
+        let lone = lone_variants(&source.text).into_iter();
+        found.extend(lone.map(|name| (name, source.name.clone())));
+    }
+    assert!(found.is_empty(), "one variant is no choice: {found:?}");
+    assert_eq!(lone_variants("enum One { Prr(Prr) } enum Two { A, B } struct C;"), ["One"]);
 }
 
 /// `LossCause::PROBE` would be another name of one.
