@@ -3,7 +3,7 @@
 //! Such a chunk has no payload any more. In flight it counts as it did until it is acknowledged or declared lost; after
 //! that it is only a TSN that the peer is to pass over.
 
-use super::{Acks, ChunkState, Limits, NewChunk, Outstanding, Scoreboard};
+use super::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::time::Time;
 
@@ -60,25 +60,9 @@ impl Scoreboard {
     /// Adds a chunk that was given up before it was sent, the end of a message: its number.
     pub fn record_abandoned(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
-        let header = self.header_len() as u8;
+        let header = self.header_len();
         self.facts(path);
-        self.ring.push_back(Outstanding {
-            chunk,
-            path,
-            first_sent: now,
-            last_sent: now,
-            transmissions: 0,
-            one_path: true,
-            state: ChunkState::Abandoned,
-            cause: None,
-            misses: 0,
-            fast_retransmitted: false,
-            limits: Limits { repeatable: false, elsewhere: 0, abandoned: true },
-            acks: Acks::default(),
-            packet: u64::MAX, // In none.
-            counted: 0,
-            header,
-        });
+        self.ring.push_back(Outstanding::unsent(now, path, chunk, header));
         seq
     }
 

@@ -75,6 +75,48 @@ fn same_tail(blocks: &[[u8; 4]], known: &[[u16; 2]], cumulative: u16) -> usize {
 }
 
 impl Scoreboard {
+    /// Turns blocks into sorted, disjoint, absolute runs in `new`.
+    pub(super) fn load_runs(
+        &mut self,
+        cumulative: u64,
+        blocks: GapAckBlocks<'_>,
+    ) -> Result<(), SackFault> {
+        self.runs.new.clear();
+        let next = self.next_seq();
+        let mut sorted = true;
+        for block in blocks {
+            // RFC 9260 §3.3.4: blocks are offsets from the Cumulative TSN Ack.
+            if block.start == 0 || block.start > block.end {
+                return Err(SackFault::MalformedGap);
+            }
+            let run =
+                Range::new(cumulative + u64::from(block.start), cumulative + u64::from(block.end));
+            if run.end >= next {
+                return Err(SackFault::Unsent);
+            }
+            match self.runs.new.last_mut() {
+                Some(last) if run.start == last.end + 1 => last.end = run.end,
+                Some(last) => {
+                    sorted &= last.end < run.start;
+                    self.runs.new.push(run);
+                }
+                None => self.runs.new.push(run),
+            }
+        }
+        if !sorted {
+            // Blocks in any order, even overlapping, say the same thing.
+            self.runs.new.sort_unstable_by_key(|r| r.start);
+            self.runs.new.dedup_by(|b, a| {
+                let joined = b.start <= a.end + 1;
+                if joined {
+                    a.end = a.end.max(b.end);
+                }
+                joined
+            });
+        }
+        Ok(())
+    }
+
     /// All runs beyond `cumulative` are replaced.
     pub(super) fn all_changed(&self, cumulative: u64) -> Changed {
         let head = self.runs.known.partition_point(|run| run.end <= cumulative);

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::sack::{LatestAck, PathAck};
+use super::outcome::{LatestAck, PathAck};
 use super::{Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::time::Time;

@@ -13,6 +13,7 @@ mod delivery_rate;
 mod kept;
 mod loss;
 mod missing;
+mod outcome;
 mod packets;
 mod restart;
 mod sack;
@@ -32,7 +33,7 @@ pub use changed::SackFault;
 pub use delivery_rate::{LossSample, RateSample};
 pub use loss::Eligibility;
 pub use missing::MissingRange;
-pub use sack::{AckOutcome, LatestAck, PathAck};
+pub use outcome::{AckOutcome, LatestAck, PathAck};
 
 use crate::event::LossCause;
 use crate::ids::PathId;
@@ -117,6 +118,27 @@ struct Acks {
 }
 
 impl Outstanding {
+    /// One that did not leave, and never will, unless more is said of it.
+    fn unsent(now: Time, path: PathId, chunk: NewChunk, header: usize) -> Outstanding {
+        Outstanding {
+            chunk,
+            path,
+            first_sent: now,
+            last_sent: now,
+            transmissions: 0,
+            one_path: true,
+            state: ChunkState::Abandoned,
+            cause: None,
+            misses: 0,
+            fast_retransmitted: false,
+            limits: Limits { repeatable: false, elsewhere: 0, abandoned: true },
+            acks: Acks::default(),
+            packet: u64::MAX, // In none.
+            counted: 0,
+            header: header as u8,
+        }
+    }
+
     /// Bytes in flight that it counts for: its size, or the user data alone.
     fn counted(&self) -> usize {
         self.counted as usize
@@ -382,7 +404,7 @@ impl Scoreboard {
         let packet = self.packets.add_chunk();
         let user_bytes = chunk.payload.len();
         let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
-        let header = self.header_len() as u8;
+        let header = self.header_len();
         self.user_bytes.begin(user_bytes);
         let facts = self.facts(path);
         facts.flight += counted;
@@ -390,21 +412,12 @@ impl Scoreboard {
         facts.unacked += 1;
         facts.earliest.get_or_insert(seq);
         self.ring.push_back(Outstanding {
-            chunk,
-            path,
-            first_sent: now,
-            last_sent: now,
             transmissions: 1,
-            one_path: true,
             state: ChunkState::InFlight,
-            cause: None,
-            misses: 0,
-            fast_retransmitted: false,
             limits: Limits { repeatable: true, elsewhere: 0, abandoned: false },
-            acks: Acks::default(),
             packet,
             counted: counted as u32, // No chunk is longer than 65 535 bytes.
-            header,
+            ..Outstanding::unsent(now, path, chunk, header)
         });
         seq
     }

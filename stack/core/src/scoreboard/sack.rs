@@ -1,10 +1,9 @@
 //! Processing one SACK (RFC 9260 §6.2.1).
 
-use smallvec::SmallVec;
 use tresse_wire::{GapAckBlocks, Tsn};
 
 use super::changed::{Changed, SackFault, edges};
-use super::{ChunkState, Outstanding, Scoreboard};
+use super::{AckOutcome, ChunkState, Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
@@ -12,137 +11,86 @@ use crate::time::Time;
 /// No honest peer acknowledges a TSN this far ahead.
 const FAR: u64 = 1 << 30;
 
-/// The chunk that was sent last, of those that a SACK acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LatestAck {
-    /// Its sequence number.
-    pub seq: u64,
-    /// When it was last sent.
-    pub sent: Time,
-    /// How often it was sent.
-    pub transmissions: u32,
-}
-
-/// What a SACK acknowledged on one path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathAck {
-    /// Bytes acknowledged for the first time: headers and padding included.
-    pub bytes: usize,
-    /// Chunks acknowledged for the first time.
-    pub chunks: usize,
-    /// The earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 R3).
-    pub earliest: bool,
-    /// Bytes in flight before the SACK.
-    pub flight_before: usize,
-    /// Of the chunks that were sent on this path only, when the last was first sent: the ack belongs to
-    /// the path surely.
-    pub unambiguous: Option<Time>,
-    /// Of the chunks acknowledged for the first time, the one sent last.
-    pub latest: Option<LatestAck>,
-    /// One of them left once, in an ECT packet.
-    pub ect: bool,
-    /// The highest of the chunks acknowledged for the first time.
-    pub highest_newly_acked: Option<u64>,
-    /// The lowest of them.
-    pub lowest_newly_acked: Option<u64>,
-    /// The highest sequence number acknowledged before, of those sent on the path.
-    pub highest_before: u64,
-}
-
-/// What one SACK changed. Reused from SACK to SACK.
-#[derive(Debug, Default)]
-pub struct AckOutcome {
-    /// Per path, indexed by path number.
-    pub paths: SmallVec<[PathAck; 4]>,
-    /// The Cumulative TSN Ack Point advanced.
-    pub cumulative_advanced: bool,
-    /// Highest TSN Newly Acknowledged (RFC 9260 §7.2.4).
-    pub highest_newly_acked: Option<u64>,
-    /// When the latest sent of the newly acknowledged chunks was last sent.
-    pub latest_sent: Time,
-    /// Bytes newly acknowledged on all paths.
-    pub newly_acked: usize,
-    /// Chunks that are no longer acknowledged (RFC 9260 §6.2.1 D iii).
-    pub reneged: Vec<u64>,
-    /// The SACK had gap blocks.
-    pub has_gaps: bool,
-    /// A chunk sent once only arrived after one of the same path with a higher TSN.
-    pub reordered: bool,
-    /// Chunks that were acknowledged, taken back, and acknowledged again though they were not sent
-    /// in between: of the three SACKs, one lied or came late.
-    pub contradictions: usize,
-    /// Chunks that were given up and lie before the Cumulative TSN Ack Point now.
-    pub passed: usize,
-    /// Chunks whose state changed: what the SACK cost.
-    pub visited: usize,
-}
-
-impl AckOutcome {
-    fn begin(&mut self, board: &Scoreboard) {
-        self.paths.clear();
-        self.paths.extend(board.paths.iter().map(|p| PathAck {
-            flight_before: p.flight,
-            highest_before: p.highest_acked,
-            ..PathAck::default()
-        }));
-        self.cumulative_advanced = false;
-        self.highest_newly_acked = None;
-        self.latest_sent = Time::ZERO;
-        self.newly_acked = 0;
-        self.reneged.clear();
-        self.has_gaps = false;
-        self.reordered = false;
-        self.contradictions = 0;
-        self.passed = 0;
-        self.visited = 0;
-    }
-
-    #[inline]
-    fn note(&mut self, seq: u64, chunk: &Outstanding) {
-        //= RFC 3758 3.5-3
-        // RFC 3758 §3.5 A2: no credit for what was given up, though what it overtook may be lost (F5).
-        if chunk.limits.abandoned {
-            if !chunk.acks.ever {
-                self.paths[usize::from(chunk.path.0)].note_highest(seq);
-                self.note_highest(seq, chunk);
-            }
-            return;
-        }
-        let path = &mut self.paths[usize::from(chunk.path.0)];
-        path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
-        if !chunk.acks.ever {
-            // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
-            path.bytes += chunk.counted();
-            path.chunks += 1;
-            path.ect |= chunk.acks.ect;
-            self.newly_acked += chunk.counted();
-            self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
-            if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
-                let transmissions = chunk.transmissions;
-                path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
-            }
-            path.note_highest(seq);
-            self.note_highest(seq, chunk);
-        }
-    }
-
-    fn note_highest(&mut self, seq: u64, chunk: &Outstanding) {
-        self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
-        self.latest_sent = self.latest_sent.max(chunk.last_sent);
-    }
-}
-
-impl PathAck {
-    #[inline]
-    fn note_highest(&mut self, seq: u64) {
-        self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
-        self.lowest_newly_acked = Some(self.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
-    }
-}
-
 impl Scoreboard {
+    /// Applies a SACK. `outcome` says what it changed; `released` is called for each chunk that
+    /// became cumulatively acknowledged, lowest first.
+    ///
+    /// # Errors
+    /// [`SackFault`]; nothing was applied then.
+    pub fn on_sack(
+        &mut self,
+        cumulative: Tsn,
+        blocks: GapAckBlocks<'_>,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        self.on_nr_sack(cumulative, blocks, GapAckBlocks::default(), outcome, released)
+    }
+
+    /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
+    ///
+    /// Gap blocks that began above it still hold. But no receiver has the chunk right behind it: the
+    /// Cumulative TSN Ack would include that one. If it was reported, it has been dropped since (RFC 9260
+    /// §6.2, "reneging"), and with it what was reported next to it, for the highest TSNs are dropped first.
+    ///
+    /// # Errors
+    /// As [`on_sack`](Self::on_sack).
+    pub fn on_cumulative_ack(
+        &mut self,
+        cumulative: Tsn,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        let cumulative = self.check_cumulative(cumulative)?;
+        self.runs.new.clear();
+        self.runs.new.extend(self.runs.known.iter().filter(|r| r.start > cumulative + 1));
+        self.add_kept(cumulative);
+        self.apply(cumulative, self.all_changed(cumulative), outcome, released);
+        Ok(())
+    }
+
+    /// Applies an NR-SACK. As [`on_sack`](Self::on_sack); what `nr_blocks` report is acknowledged
+    /// too, and for good.
+    ///
+    /// # Errors
+    /// [`SackFault`]; nothing was applied then.
+    pub fn on_nr_sack(
+        &mut self,
+        cumulative: Tsn,
+        blocks: GapAckBlocks<'_>,
+        nr_blocks: GapAckBlocks<'_>,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        let cumulative = self.check_cumulative(cumulative)?;
+        if nr_blocks.len() == 0 && self.runs.kept.is_empty() && self.window.is_everything() {
+            let changed = self.load_changes(cumulative, &blocks)?;
+            self.apply(cumulative, changed, outcome, released);
+            return Ok(());
+        }
+        self.load_runs(cumulative, nr_blocks)?;
+        let view = self.window.next(cumulative, self.next_seq() - 1);
+        if let Some(view) = &view {
+            self.hide(view);
+        }
+        let promised = self.load_promises(cumulative);
+        self.load_runs(cumulative, blocks)?;
+        if let Some(view) = &view {
+            self.keep_hidden(view, cumulative);
+        }
+        if promised {
+            self.believe_promises();
+        }
+        self.add_kept(cumulative);
+        self.apply(cumulative, self.all_changed(cumulative), outcome, released);
+        if promised {
+            self.forget_kept(cumulative);
+        }
+        Ok(())
+    }
+
     //= RFC 3758 3.5-19
-    pub(super) fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
+    fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
         let cumulative = self.unwrap(cumulative);
         // What is half of the number space ahead is as far behind: from before the TSNs began again (RFC 6525 §5.2.4).
         if cumulative < self.cumulative() || cumulative > self.next_seq() + FAR {
@@ -154,7 +102,7 @@ impl Scoreboard {
         }
     }
 
-    pub(super) fn apply(
+    fn apply(
         &mut self,
         cumulative: u64,
         changed: Changed,
@@ -178,48 +126,6 @@ impl Scoreboard {
             }
         }
         self.packets.forget_old();
-    }
-
-    /// Turns blocks into sorted, disjoint, absolute runs in `new`.
-    pub(super) fn load_runs(
-        &mut self,
-        cumulative: u64,
-        blocks: GapAckBlocks<'_>,
-    ) -> Result<(), SackFault> {
-        self.runs.new.clear();
-        let next = self.next_seq();
-        let mut sorted = true;
-        for block in blocks {
-            // RFC 9260 §3.3.4: blocks are offsets from the Cumulative TSN Ack.
-            if block.start == 0 || block.start > block.end {
-                return Err(SackFault::MalformedGap);
-            }
-            let run =
-                Range::new(cumulative + u64::from(block.start), cumulative + u64::from(block.end));
-            if run.end >= next {
-                return Err(SackFault::Unsent);
-            }
-            match self.runs.new.last_mut() {
-                Some(last) if run.start == last.end + 1 => last.end = run.end,
-                Some(last) => {
-                    sorted &= last.end < run.start;
-                    self.runs.new.push(run);
-                }
-                None => self.runs.new.push(run),
-            }
-        }
-        if !sorted {
-            // Blocks in any order, even overlapping, say the same thing.
-            self.runs.new.sort_unstable_by_key(|r| r.start);
-            self.runs.new.dedup_by(|b, a| {
-                let joined = b.start <= a.end + 1;
-                if joined {
-                    a.end = a.end.max(b.end);
-                }
-                joined
-            });
-        }
-        Ok(())
     }
 
     //= RFC 9260 6.7-3
