@@ -1,4 +1,4 @@
-//! What mechanisms of recovery are told of SACKs (RFC 9260 §6.2.1), timers (§6.3) and packets that left.
+//! What mechanisms of recovery are told of SACKs, timers and packets that left.
 
 use std::time::Duration;
 

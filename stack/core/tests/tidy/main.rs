@@ -17,6 +17,9 @@ const MAX_LINES: usize = 500;
 /// Lines of the file of one algorithm, its tests not counted.
 const MAX_ALGORITHM_LINES: usize = 300;
 
+/// Files beside algorithms of recovery that are none: what is told to them, what they are asked, and their list.
+const PLUMBING: [&str; 3] = ["facts.rs", "hooks.rs", "registry.rs"];
+
 struct Source {
     /// Path below the folder of the group, as `core/src/lib.rs`, with `/` on every system.
     name: String,
@@ -32,8 +35,7 @@ impl Source {
         let folders = ["core/src/recovery/", "core/src/congestion/"];
         folders.iter().any(|folder| self.name.starts_with(folder))
             && !self.name.ends_with("/mod.rs")
-            && !self.name.ends_with("/hooks.rs")
-            && !self.name.ends_with("/registry.rs")
+            && !PLUMBING.iter().any(|file| self.name == format!("core/src/recovery/{file}"))
             && !self.is_test()
     }
 
