@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::{CloseReason, Event, ResetDirection, SendFailure, TraceEvent};
-use crate::path::Path;
+use crate::path::{PathId, Paths};
 use crate::stats::AssociationStats;
 use crate::streams::charge;
 use crate::time::Time;
@@ -113,11 +113,13 @@ impl Journal {
     }
 
     //= RFC 7829 3.2-16
-    /// The state of a path may have changed. What is not told now is the state before of what is told next.
-    pub(crate) fn path_changed(&mut self, path: &mut Path) {
-        if self.is_full() {
+    /// The state of a path may have changed, if it was not removed. What is not told now is the state before of what is told
+    /// next.
+    pub(crate) fn path_changed(&mut self, paths: &mut Paths, path: PathId) {
+        if self.is_full() || !paths.is_living(path) {
             return;
         }
+        let path = &mut paths[path];
         let (before, state) = path.tell();
         if before == state {
             return;
@@ -128,8 +130,9 @@ impl Journal {
     }
 
     /// Another path is the primary one.
-    pub(crate) fn primary_changed(&mut self, path: &Path) {
-        let (path, address) = (path.id, path.address.remote());
+    pub(crate) fn primary_changed(&mut self, paths: &Paths) {
+        let path = paths.primary();
+        let address = paths[path].address.remote();
         self.peer_event(Event::PrimaryChanged { path, address });
     }
 

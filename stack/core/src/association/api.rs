@@ -189,9 +189,8 @@ impl Association {
         if !p.is_confirmed() {
             return Err(AssociationError::WrongState("the address is not confirmed yet"));
         }
-        if self.paths.primary() != path {
-            self.paths.set_primary(path);
-            self.journal.primary_changed(&self.paths[path]);
+        if self.paths.set_primary(path) {
+            self.journal.primary_changed(&self.paths);
         }
         Ok(())
     }

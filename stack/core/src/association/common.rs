@@ -65,19 +65,16 @@ impl<'a> Common<'a> {
     }
 
     pub(super) fn path_changed(&mut self, path: PathId) {
-        if self.paths.is_living(path) {
-            self.journal.path_changed(&mut self.paths[path]);
-        }
+        self.journal.path_changed(self.paths, path);
     }
 
     pub(super) fn primary_changed(&mut self) {
-        self.journal.primary_changed(&self.paths[self.paths.primary()]);
+        self.journal.primary_changed(self.paths);
     }
 
     /// Data goes to this path by default.
     pub(super) fn set_primary(&mut self, path: PathId) {
-        if self.paths.primary() != path {
-            self.paths.set_primary(path);
+        if self.paths.set_primary(path) {
             self.primary_changed();
         }
     }

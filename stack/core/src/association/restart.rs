@@ -56,11 +56,7 @@ impl Association {
         if let Some(path) = self.confirm_offered(cookie) {
             self.monitor.addresses_mut().learn(&mut self.paths, path, source, local);
         }
-        self.tell_adaptation();
-        self.extras.authenticator.tell(&mut self.journal);
-        let (mut cx, parts) = self.parts(now);
-        parts.extras.changes.heed(&mut cx);
-        parts.monitor.start(&mut cx, parts.halves.sender);
+        self.begin_work(now);
         let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
         self.send_cookie_ack(now, path, local);
         if shutdown {

@@ -330,13 +330,10 @@ impl Association {
             inbound_streams: self.receiver.streams(),
             accepted: self.origin.was_accepted(),
         });
-        self.tell_adaptation();
-        self.extras.authenticator.tell(&mut self.journal);
-        let (mut cx, parts) = self.parts(now);
-        parts.extras.changes.heed(&mut cx);
-        parts.monitor.start(&mut cx, parts.halves.sender);
-        parts.halves.sender.establish(&mut cx.sending());
-        cx.paths.opportunity(cx.profile());
+        self.begin_work(now);
+        let (sender, mut cx) = self.sending(now);
+        sender.establish(&mut cx);
+        self.paths.opportunity(&self.config.profile);
         if to_be_closed {
             self.begin_shutdown(now);
         }
@@ -371,9 +368,15 @@ impl Association {
         sender.sample_rtt(&mut cx, path, sent);
     }
 
-    pub(super) fn tell_adaptation(&mut self) {
+    /// The association is established, for the first time or with a peer that restarted: tells what was agreed on, and
+    /// begins what waited for that.
+    pub(super) fn begin_work(&mut self, now: Time) {
         if let Some(code) = self.origin.adaptation() {
             self.journal.peer_event(Event::PeerAdaptation(code));
         }
+        self.extras.authenticator.tell(&mut self.journal);
+        let (mut cx, parts) = self.parts(now);
+        parts.extras.changes.heed(&mut cx);
+        parts.monitor.start(&mut cx, parts.halves.sender);
     }
 }

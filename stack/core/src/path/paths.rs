@@ -87,8 +87,9 @@ impl Paths {
         self.primary
     }
 
-    pub(crate) fn set_primary(&mut self, path: PathId) {
-        self.primary = path;
+    /// Data goes to this path by default; `true` if that is new.
+    pub(crate) fn set_primary(&mut self, path: PathId) -> bool {
+        std::mem::replace(&mut self.primary, path) != path
     }
 
     //= RFC 7829 5-4 5-5

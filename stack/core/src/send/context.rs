@@ -33,10 +33,8 @@ impl<'a> Context<'a> {
 
     /// The peer answered over `path` what was first sent at `sent`.
     pub(super) fn path_answered(&mut self, path: PathId, sent: Time) {
-        let is_living = self.paths.is_living(path);
-        let path = &mut self.paths[path];
-        if path.clear_errors(sent) && is_living {
-            self.journal.path_changed(path);
+        if self.paths[path].clear_errors(sent) {
+            self.journal.path_changed(self.paths, path);
         }
     }
 

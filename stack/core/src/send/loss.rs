@@ -305,7 +305,7 @@ impl Sender {
                 counters.spurious_timeouts += 1;
                 let forgives = profile.limits.pf_forgives_spurious && cx.paths.is_living(path);
                 if forgives && cx.paths[path].forgive_timeout() {
-                    cx.journal.path_changed(&mut cx.paths[path]);
+                    cx.journal.path_changed(cx.paths, path);
                 }
             } else {
                 counters.spurious_fast_retransmits += 1;
