@@ -5,6 +5,7 @@
 mod data;
 mod forward_tsn;
 mod marks;
+mod next_sack;
 mod reading;
 mod receive_buffer;
 mod reset;
@@ -14,7 +15,6 @@ use std::net::IpAddr;
 
 use tresse_wire::Tsn;
 
-use crate::ack::AnsweredPackets;
 use crate::ack::delayed::{DelayedAck, PacketFacts};
 use crate::ack::received::ReceivedTsns;
 use crate::ack::report::Report;
@@ -28,6 +28,7 @@ use crate::time::Time;
 pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
 use marks::Marks;
+use next_sack::NextSack;
 use reading::Reading;
 use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
@@ -61,16 +62,9 @@ pub(crate) struct Receiver {
     reading: Reading,
     /// Streams that the peer may use.
     streams: u16,
-    /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
-    ack_path: PathId,
-    /// Where it arrived: that way SACKs go back, whatever our own data's way is.
-    ack_source: Option<IpAddr>,
+    next_sack: NextSack,
     /// Timestamps of the peer (Ladha et al. §4).
     timestamps: TimestampEcho,
-    /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
-    retransmission: bool,
-    /// The packets that the next SACK answers, if it is to say how many.
-    answered: Option<AnsweredPackets>,
     /// What is promised never to be discarded; `Off` unless NR-SACKs were agreed on.
     nr_sack: NrSackMode,
     /// The blocks of the SACK being written.
@@ -134,12 +128,8 @@ impl Receiver {
             buffer: ReceiveBuffer::new(config.receive_buffer, reading.past()),
             reading,
             streams,
-            ack_path: PathId(0),
-            ack_source: None,
+            next_sack: NextSack::new(config),
             timestamps: TimestampEcho::new(first - 1),
-            retransmission: false,
-            answered: AnsweredPackets::new(&config.profile.multipath)
-                .filter(|_| config.concurrent_transfer),
             nr_sack,
             report: Report::default(),
             marks: Marks::default(),
@@ -174,17 +164,10 @@ impl Receiver {
 
     /// All chunks of a packet with DATA were processed.
     pub(crate) fn on_packet(&mut self, now: Time, packet: &ReceivedPacket) {
-        self.ack_source = packet.source;
         self.marks.end_packet(packet.arrival);
-        let mut gap = packet.filled || self.received.has_gaps();
-        if let Some(answered) = &mut self.answered {
-            answered.on_packet(packet.arrival);
-            gap &= !answered.ignores_gaps();
-        }
+        let ignores_gaps = self.next_sack.on_packet(packet);
+        let gap = (packet.filled || self.received.has_gaps()) && !ignores_gaps;
         self.delayed.on_packet(now, PacketFacts { gap, ..packet.facts });
-        //= RFC 9260 6.4-3 6.7-2
-        self.ack_path = packet.path;
-        self.retransmission |= packet.retransmission;
     }
 
     /// The peer's timestamp came with DATA, of which `lowest` was the first that is new.
@@ -228,19 +211,17 @@ impl Receiver {
     /// Where SACKs go.
     #[inline]
     pub(crate) const fn ack_path(&self) -> PathId {
-        self.ack_path
+        self.next_sack.path()
     }
 
     /// A path is gone: SACKs that would go there go to another one.
     pub(crate) fn leave_path(&mut self, gone: PathId, path: PathId) {
         self.forget_marks(gone);
-        if self.ack_path == gone {
-            (self.ack_path, self.ack_source) = (path, None);
-        }
+        self.next_sack.leave_path(gone, path);
     }
 
     /// The source of a packet that has only a SACK, if not that of its path.
     pub(crate) const fn ack_source(&self) -> Option<IpAddr> {
-        self.ack_source
+        self.next_sack.source()
     }
 }

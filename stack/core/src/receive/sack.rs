@@ -1,9 +1,8 @@
 //! SACKs and NR-SACKs that leave (RFC 9260 §6.2, §6.7).
 
-use tresse_wire::{PacketWriter, SackFlags};
+use tresse_wire::PacketWriter;
 
 use super::Receiver;
-use crate::ack::AnsweredPackets;
 use crate::ack::report::Kept;
 use crate::ids::PathId;
 use crate::profile::NrSackMode;
@@ -34,7 +33,7 @@ impl Receiver {
     /// A SACK may leave, and goes to `path`.
     #[inline]
     pub(crate) fn owes_sack(&self, path: PathId) -> bool {
-        self.ack_path == path && (self.delayed.pending() || self.delayed.due())
+        self.next_sack.path() == path && (self.delayed.pending() || self.delayed.due())
     }
 
     /// Bytes of a SACK or NR-SACK without blocks, and of the ECNE chunks before it.
@@ -73,9 +72,7 @@ impl Receiver {
         let duplicates = self.received.duplicates(room.min(MAX_DUPLICATES));
         //= RFC 9260 6.2-15 6.2-16
         let cumulative = self.received.cumulative();
-        let retransmission = retransmit_bit && self.retransmission;
-        let packets = self.answered.as_mut().map_or(0, AnsweredPackets::take);
-        let flags = SackFlags { retransmission, packets };
+        let flags = self.next_sack.take_flags(retransmit_bit);
         let gaps = self.report.gaps.iter().copied();
         if self.nr_sack == NrSackMode::Off {
             writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
@@ -83,7 +80,6 @@ impl Receiver {
             let nr_gaps = self.report.nr_gaps.iter().copied();
             writer.nr_sack(flags, cumulative, a_rwnd, gaps, nr_gaps, duplicates);
         }
-        self.retransmission = false;
         self.timestamps.on_sack_sent(self.received.cumulative_seq());
         self.note_advertised(a_rwnd);
         self.received.clear_duplicates();
