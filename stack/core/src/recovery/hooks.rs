@@ -7,9 +7,12 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::bundling::Worth;
-use super::registry::AllRules;
-use super::spurious::{Cut, Episode, Trigger, Verdict};
-use super::{Advisor, Buffers, Decisions, Guess, NewData, Recovery, Rule, SackFacts, TimerFacts};
+use super::registry::{AllAdvisors, AllRules, AnyAlgorithm};
+use super::spurious::{Cut, Episode, SpuriousDetection, Trigger, Verdict};
+use super::{
+    Advisor, Buffers, Decisions, Distrust, Evidence, Guess, NewData, Rule, SackFacts, Sent,
+    TimerFacts,
+};
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
@@ -25,7 +28,28 @@ pub(crate) enum RtoMin {
     Moved(Duration, Duration),
 }
 
+/// The mechanisms of one association.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    /// In the order of evaluation.
+    algorithms: SmallVec<[AnyAlgorithm; 4]>,
+    /// What they were told last of the order in which packets arrive.
+    trusts_order: bool,
+    advisors: AllAdvisors,
+    spurious: SpuriousDetection,
+}
+
 impl Recovery {
+    /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
+    pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
+        Recovery {
+            algorithms: AnyAlgorithm::all(profile, retransmit_bit),
+            trusts_order: true,
+            advisors: AllAdvisors::of(profile),
+            spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
+        }
+    }
+
     /// The stream is thin.
     #[inline]
     pub(crate) fn is_thin(&self, board: &Scoreboard) -> bool {
@@ -75,6 +99,25 @@ impl Recovery {
         self.advisors.asked(chunks)
     }
 
+    /// T3-rtx expired on some path.
+    pub(crate) fn on_timeout(&mut self) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_timeout();
+        }
+    }
+
+    /// Whether a chunk in flight, sent at `sent`, is not lost although T3-rtx expired.
+    pub(crate) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
+        self.algorithms.iter().any(|a| a.get().spares(now, path, sent))
+    }
+
+    /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
+    pub(crate) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_restored(path, seq, sent);
+        }
+    }
+
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
     pub(crate) fn on_premature_timeout(&mut self, seq: u64) {
         self.advisors.on_premature_timeout(seq);
@@ -107,6 +150,13 @@ impl Recovery {
         self.spurious.holds_retransmissions()
     }
 
+    /// What SACKs had declared lost was only reordered.
+    pub(crate) fn on_spurious_loss(&mut self) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_spurious_loss();
+        }
+    }
+
     /// A timeout was none: what follows for the timer.
     pub(crate) fn adapt_timer(&mut self, episode: &Episode, granularity: Duration) {
         self.spurious.adapt_timer(episode, granularity);
@@ -126,6 +176,26 @@ impl Recovery {
         let verdict = self.spurious.on_sack(facts, decisions);
         self.on_sack(facts, decisions);
         verdict
+    }
+
+    /// Every algorithm looks at a SACK whose decisions rest on what is evidence now.
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        self.advisors.on_sack(facts);
+        let mut distrust = Distrust::of(&[Evidence::One]).when(!self.advisors.affords_reported());
+        for algorithm in &mut self.algorithms {
+            distrust = distrust.with(algorithm.get_mut().distrusts(facts));
+        }
+        let trusted = self.advisors.trusts_order();
+        let changed = std::mem::replace(&mut self.trusts_order, trusted) != trusted;
+        for algorithm in &mut self.algorithms {
+            let algorithm = algorithm.get_mut();
+            if changed {
+                algorithm.trust_order(trusted);
+            }
+            if !distrust.has(algorithm.evidence()) {
+                algorithm.on_sack(facts, decisions);
+            }
+        }
     }
 
     /// An RTT was measured.
@@ -185,6 +255,14 @@ impl Recovery {
         }
     }
 
+    /// A chunk left, for the first time or again.
+    pub(crate) fn on_sent(&mut self, sent: &Sent) {
+        self.advisors.on_sent(sent);
+        for algorithm in &mut self.algorithms {
+            algorithm.on_sent(sent);
+        }
+    }
+
     /// A packet with DATA left, the highest of its TSNs `highest`.
     #[inline]
     pub(crate) fn on_packet(&mut self, highest: u64) {
@@ -195,6 +273,25 @@ impl Recovery {
     pub(crate) fn on_new_data(&mut self, sent: &NewData<'_>) {
         for algorithm in &mut self.algorithms {
             algorithm.on_new_data(sent);
+        }
+    }
+
+    /// The earliest deadline of the algorithms, early timers included, if T3-rtx expires at `t3`.
+    pub(crate) fn deadline(&self, t3: Option<Time>) -> Option<Time> {
+        let mut first = None;
+        for algorithm in &self.algorithms {
+            let early = algorithm.early().and_then(|early| early.due(t3));
+            for at in [algorithm.deadline(), early].into_iter().flatten() {
+                first = Some(first.map_or(at, |first: Time| first.min(at)));
+            }
+        }
+        first
+    }
+
+    /// Some deadline may have passed.
+    pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_deadline(facts, decisions);
         }
     }
 

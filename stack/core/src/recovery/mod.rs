@@ -40,10 +40,8 @@ use crate::scoreboard::{MissingRange, Scoreboard};
 use crate::time::Time;
 pub(crate) use bundling::Worth;
 pub(crate) use facts::{Buffers, Guess, NewData, SackFacts, Sent, TimerFacts};
-pub(crate) use hooks::RtoMin;
-use registry::{AllAdvisors, AnyAlgorithm};
+pub(crate) use hooks::{Recovery, RtoMin};
 pub(crate) use silent_path::PathFacts;
-use spurious::SpuriousDetection;
 pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
 
 /// A timer that expires before T3-rtx.
@@ -344,97 +342,5 @@ trait Advisor {
         _srtt: &impl Fn(PathId) -> Duration,
     ) -> Option<(Range<u64>, LossCause)> {
         None
-    }
-}
-
-/// The mechanisms of one association.
-#[derive(Debug)]
-pub(crate) struct Recovery {
-    /// In the order of evaluation.
-    algorithms: SmallVec<[AnyAlgorithm; 4]>,
-    /// What they were told last of the order in which packets arrive.
-    trusts_order: bool,
-    advisors: AllAdvisors,
-    spurious: SpuriousDetection,
-}
-
-impl Recovery {
-    /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
-    pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
-        Recovery {
-            algorithms: AnyAlgorithm::all(profile, retransmit_bit),
-            trusts_order: true,
-            advisors: AllAdvisors::of(profile),
-            spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
-        }
-    }
-
-    pub(crate) fn on_sent(&mut self, sent: &Sent) {
-        self.advisors.on_sent(sent);
-        for algorithm in &mut self.algorithms {
-            algorithm.on_sent(sent);
-        }
-    }
-
-    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
-        self.advisors.on_sack(facts);
-        let mut distrust = Distrust::of(&[Evidence::One]).when(!self.advisors.affords_reported());
-        for algorithm in &mut self.algorithms {
-            distrust = distrust.with(algorithm.get_mut().distrusts(facts));
-        }
-        let trusted = self.advisors.trusts_order();
-        let changed = std::mem::replace(&mut self.trusts_order, trusted) != trusted;
-        for algorithm in &mut self.algorithms {
-            let algorithm = algorithm.get_mut();
-            if changed {
-                algorithm.trust_order(trusted);
-            }
-            if !distrust.has(algorithm.evidence()) {
-                algorithm.on_sack(facts, decisions);
-            }
-        }
-    }
-
-    pub(crate) fn on_timeout(&mut self) {
-        for algorithm in &mut self.algorithms {
-            algorithm.get_mut().on_timeout();
-        }
-    }
-
-    /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
-    pub(crate) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
-        for algorithm in &mut self.algorithms {
-            algorithm.get_mut().on_restored(path, seq, sent);
-        }
-    }
-
-    /// What SACKs had declared lost was only reordered.
-    pub(crate) fn on_spurious_loss(&mut self) {
-        for algorithm in &mut self.algorithms {
-            algorithm.get_mut().on_spurious_loss();
-        }
-    }
-
-    /// The earliest deadline of the algorithms, early timers included, if T3-rtx expires at `t3`.
-    pub(crate) fn deadline(&self, t3: Option<Time>) -> Option<Time> {
-        let mut first = None;
-        for algorithm in &self.algorithms {
-            let early = algorithm.early().and_then(|early| early.due(t3));
-            for at in [algorithm.deadline(), early].into_iter().flatten() {
-                first = Some(first.map_or(at, |first: Time| first.min(at)));
-            }
-        }
-        first
-    }
-
-    pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
-        for algorithm in &mut self.algorithms {
-            algorithm.get_mut().on_deadline(facts, decisions);
-        }
-    }
-
-    /// Whether a chunk in flight, sent at `sent`, is not lost although T3-rtx expired.
-    pub(crate) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
-        self.algorithms.iter().any(|a| a.get().spares(now, path, sent))
     }
 }
