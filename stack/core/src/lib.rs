@@ -63,8 +63,7 @@ pub use profile::ProfileError;
 pub use reliability::{AbandonPolicy, AbandonedMessages, Reliability};
 pub use rng::Rng;
 pub use settings::PathSettings;
-pub use stats::{
-    AssociationInfo, AssociationState, AssociationStats, EndpointStats, PathCounters, PathStats,
-};
+pub use state::State as AssociationState;
+pub use stats::{AssociationInfo, AssociationStats, EndpointStats, PathCounters, PathStats};
 pub use time::Time;
 pub use tresse_wire as wire;

@@ -1,19 +1,54 @@
 //! The state of an association (RFC 9260 §4).
 
-/// States of RFC 9260 §4. CLOSED is `Closed` for an association that is not yet forgotten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+/// States of an association (RFC 9260 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// COOKIE-WAIT.
     CookieWait,
+    /// COOKIE-ECHOED.
     CookieEchoed,
+    /// ESTABLISHED.
     Established,
+    /// SHUTDOWN-PENDING.
     ShutdownPending,
+    /// SHUTDOWN-SENT.
     ShutdownSent,
+    /// SHUTDOWN-RECEIVED.
     ShutdownReceived,
+    /// SHUTDOWN-ACK-SENT.
     ShutdownAckSent,
+    /// CLOSED: it has ended, and is not forgotten yet.
     Closed,
 }
 
 impl State {
+    /// All states, in the order of an association's life.
+    pub const ALL: [State; 8] = [
+        State::CookieWait,
+        State::CookieEchoed,
+        State::Established,
+        State::ShutdownPending,
+        State::ShutdownSent,
+        State::ShutdownReceived,
+        State::ShutdownAckSent,
+        State::Closed,
+    ];
+
+    /// Its name in lower case, such as `cookie-wait`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::CookieWait => "cookie-wait",
+            State::CookieEchoed => "cookie-echoed",
+            State::Established => "established",
+            State::ShutdownPending => "shutdown-pending",
+            State::ShutdownSent => "shutdown-sent",
+            State::ShutdownReceived => "shutdown-received",
+            State::ShutdownAckSent => "shutdown-ack-sent",
+            State::Closed => "closed",
+        }
+    }
+
     //= RFC 9260 5-1 6-1
     /// DATA may be sent in these states, and SACKs are taken (§9.2).
     #[inline]

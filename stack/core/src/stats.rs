@@ -7,6 +7,7 @@ use tresse_wire::VerificationTag;
 use crate::extensions::Extensions;
 use crate::ids::{LossCause, LossPurpose, PathId, PathState};
 use crate::settings::PathSettings;
+use crate::state::State;
 
 tresse_counters::counters! {
     /// Counters and gauges of one association.
@@ -135,62 +136,12 @@ impl AssociationStats {
     }
 }
 
-/// States of an association (RFC 9260 §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AssociationState {
-    /// CLOSED: it has ended.
-    Closed,
-    /// COOKIE-WAIT.
-    CookieWait,
-    /// COOKIE-ECHOED.
-    CookieEchoed,
-    /// ESTABLISHED.
-    Established,
-    /// SHUTDOWN-PENDING.
-    ShutdownPending,
-    /// SHUTDOWN-SENT.
-    ShutdownSent,
-    /// SHUTDOWN-RECEIVED.
-    ShutdownReceived,
-    /// SHUTDOWN-ACK-SENT.
-    ShutdownAckSent,
-}
-
-impl AssociationState {
-    /// All states, in the order of an association's life.
-    pub const ALL: [AssociationState; 8] = [
-        AssociationState::CookieWait,
-        AssociationState::CookieEchoed,
-        AssociationState::Established,
-        AssociationState::ShutdownPending,
-        AssociationState::ShutdownSent,
-        AssociationState::ShutdownReceived,
-        AssociationState::ShutdownAckSent,
-        AssociationState::Closed,
-    ];
-
-    /// Its name in lower case, such as `cookie-wait`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AssociationState::Closed => "closed",
-            AssociationState::CookieWait => "cookie-wait",
-            AssociationState::CookieEchoed => "cookie-echoed",
-            AssociationState::Established => "established",
-            AssociationState::ShutdownPending => "shutdown-pending",
-            AssociationState::ShutdownSent => "shutdown-sent",
-            AssociationState::ShutdownReceived => "shutdown-received",
-            AssociationState::ShutdownAckSent => "shutdown-ack-sent",
-        }
-    }
-}
-
 /// What identifies an association and how it stands (STATUS, RFC 9260 §11.1.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssociationInfo {
     /// Its state.
-    pub state: AssociationState,
+    pub state: State,
     /// Our SCTP port.
     pub local_port: u16,
     /// The peer's SCTP port.

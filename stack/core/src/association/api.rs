@@ -11,7 +11,7 @@ use crate::event::{CloseReason, Event, SendOptions};
 use crate::path::{PathId, PathSettings};
 use crate::recovery::Recovery;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
-use crate::stats::{AssociationInfo, AssociationState, AssociationStats, PathStats};
+use crate::stats::{AssociationInfo, AssociationStats, PathStats};
 use crate::time::Time;
 
 impl Association {
@@ -114,18 +114,8 @@ impl Association {
 
     /// STATUS (§11.1.8), as far as it is not counted.
     pub(crate) fn info(&self) -> AssociationInfo {
-        let state = match self.state() {
-            State::Closed => AssociationState::Closed,
-            State::CookieWait => AssociationState::CookieWait,
-            State::CookieEchoed => AssociationState::CookieEchoed,
-            State::Established => AssociationState::Established,
-            State::ShutdownPending => AssociationState::ShutdownPending,
-            State::ShutdownSent => AssociationState::ShutdownSent,
-            State::ShutdownReceived => AssociationState::ShutdownReceived,
-            State::ShutdownAckSent => AssociationState::ShutdownAckSent,
-        };
         AssociationInfo {
-            state,
+            state: self.state(),
             local_port: self.identity.local_port,
             remote_port: self.identity.remote_port,
             local_tag: self.identity.local_tag,

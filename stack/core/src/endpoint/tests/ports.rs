@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{Families, PortConfig};
-use crate::stats::AssociationState;
+use crate::state::State;
 
 const OTHER: u16 = 5001;
 
@@ -22,7 +22,7 @@ fn each_port_has_its_own_associations_with_the_same_peer() {
     pair.run(ms(200));
     for (id, from, to) in opened {
         let info = pair.end(Side::A).info(id).unwrap();
-        assert_eq!(info.state, AssociationState::Established);
+        assert_eq!(info.state, State::Established);
         assert_eq!((info.local_port, info.remote_port), (from, to));
         pair.send(Side::A, id, 0, vec![from as u8, to as u8]);
     }
