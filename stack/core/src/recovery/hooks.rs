@@ -89,7 +89,7 @@ impl Recovery {
         Some(pending.unwrap_or(now).max(answered_from()? + late))
     }
 
-    /// Whether a timer may send early what takes another path that works.
+    /// Whether a premature timer may send what takes another path that works.
     pub(crate) fn affords_detour(&self) -> bool {
         self.advisors.affords_reported()
     }

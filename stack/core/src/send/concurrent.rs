@@ -186,8 +186,8 @@ impl Strategy for Concurrent {
         chunk: &Outstanding,
         path: PathId,
     ) -> bool {
-        let early = cx.profile().multipath.retransmission == RetransmissionPolicy::Earliest;
-        (early && !chunk.cause.is_some_and(LossCause::takes_another_path))
+        let earliest = cx.profile().multipath.retransmission == RetransmissionPolicy::Earliest;
+        (earliest && !chunk.cause.is_some_and(LossCause::takes_another_path))
             || self.retransmission_path(cx, views, chunk) == path
     }
 

@@ -173,7 +173,7 @@ fn after_early_timeout(forgives: bool) -> Vec<PathState> {
 }
 
 #[test]
-fn a_path_whose_timer_was_early_has_not_failed() {
+fn a_path_with_a_spurious_timeout_has_not_failed() {
     assert_eq!(after_early_timeout(true), [PotentiallyFailed, Active]);
     // A HEARTBEAT has to be answered first.
     assert_eq!(after_early_timeout(false), [PotentiallyFailed]);

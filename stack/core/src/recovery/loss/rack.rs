@@ -15,7 +15,7 @@
 //! reordering was seen fast retransmit by miss indications is silent.
 //!
 //! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken for an answer to the last
-//! one it makes the RTT short, and all that was sent before that one lost: where a queue makes timers expire early, everything in
+//! one it makes the RTT short, and all that was sent before that one lost: where a queue makes timeouts spurious, everything in
 //! flight, again and again. §6.2 step 2 has timestamps to tell, or the minimum RTT. Here the R bit tells, too, if it was agreed on,
 //! and RACK.rtt is no shorter than that of the latest chunk sent once, which a queue makes long as well.
 //!
