@@ -230,9 +230,10 @@ fn pages_of_a_campaign_are_of_what_is_there() {
     assert!(output.status.success(), "{output:?}");
     let page = |name: &str| fs::read_to_string(temp.path().join("pages/of/it").join(name)).unwrap();
     let reproduction = page("reproduction.md");
-    for expected in ["# Reproduction", "[hurtig](#hurtig)", "ns-2 validation"] {
+    for expected in ["# Reproduction", "[hurtig](deviations.md#hurtig)", "ns-2 validation"] {
         assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
     }
+    assert!(page("deviations.md").starts_with("# What is not within"));
     // Rows within are folded away, with their number.
     for (paper, expected) in [
         ("hurtig", "`hurtig/fig2`"),

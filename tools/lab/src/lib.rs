@@ -61,7 +61,7 @@ enum Command {
     ///
     /// The default profile with them and without them, beside the variants of the papers (docs/extensions-on.md).
     Extensions(extensions::ExtensionsArgs),
-    /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
+    /// Write docs/reproduction.md, docs/deviations.md and docs/default-profile.md from the results of a campaign
     ///
     /// Every row of every paper goes to reproduction/ in the folder of the results, and every workload with every
     /// profile to default-profile.md there.
@@ -374,9 +374,13 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
     if whole && !reports.is_empty() {
         let folder = args.docs.clone().unwrap_or_else(|| "docs".into());
         let absent = [absent, missing.clone()].concat();
-        written.push((folder.join("reproduction.md"), pages::reproduction(&reports, &absent)));
-        written
-            .push((folder.join("default-profile.md"), pages::default_profile(&reports, &absent)));
+        for (name, text) in [
+            ("reproduction.md", pages::reproduction(&reports, &absent)),
+            ("deviations.md", pages::deviations(&reports, &absent)),
+            ("default-profile.md", pages::default_profile(&reports, &absent)),
+        ] {
+            written.push((folder.join(name), text));
+        }
         written.push((args.out.join("default-profile.md"), pages::all_profiles(&reports, &absent)));
         let papers = pages::papers(&reports).into_iter();
         written.extend(papers.map(|(name, text)| (args.out.join(name), text)));

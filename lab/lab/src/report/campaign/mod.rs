@@ -19,6 +19,7 @@ use crate::comparison::{Comparison, Verdict};
 
 pub use all_profiles::all_profiles;
 pub use default_profile::default_profile;
+pub use deviations::deviations;
 pub use extensions_on::extensions_on;
 pub use papers::papers;
 pub use reproduction::reproduction;
