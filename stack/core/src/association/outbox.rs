@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use tresse_wire::{AsconfNumber, Cwr, VerificationTag, padded};
 
-use crate::path::{PathId, Paths};
+use crate::path::{Padding, PathId, Paths};
 
 /// At most this many wait at once: a flood of requests is not answered in full.
 const MAX_WAITING: usize = 64;
@@ -21,7 +21,7 @@ pub(crate) enum Control {
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
     /// A HEARTBEAT in an SCTP packet of just this many bytes.
-    MtuProbe(Bytes, usize),
+    MtuProbe(Bytes, usize, Padding),
     Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
@@ -247,7 +247,7 @@ impl Control {
     pub(super) fn len_bound(&self) -> usize {
         8 + match self {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
-            Control::MtuProbe(b, _) => padded(b.len()) + 4,
+            Control::MtuProbe(b, ..) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
             Control::ReConfig(b, _) | Control::AsconfAck(_, b, _) => padded(b.len()),
             _ => 0,

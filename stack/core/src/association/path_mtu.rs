@@ -51,9 +51,9 @@ fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
     let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
     let rto = cx.paths[path].error_rto(cx.profile());
     let times = [cx.paths[path].rtt.srtt(), Some(rto)];
-    let len = cx.paths[path].packet_in(size);
+    let (len, padding) = (cx.paths[path].packet_in(size), cx.paths[path].mtu.padding());
     let bytes = Bytes::copy_from_slice(&info.encode());
-    let queued = cx.push(path, Control::MtuProbe(bytes, len));
+    let queued = cx.push(path, Control::MtuProbe(bytes, len, padding));
     let p = &mut cx.paths[path];
     if queued {
         p.mtu.on_probe(cx.now, info, size, times);

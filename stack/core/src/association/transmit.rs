@@ -70,7 +70,9 @@ impl Association {
         counters.bytes_sent += buffer.len() as u64;
         //= RFC 3168 5-1 6.1.2-1
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
-        Some(self.transmit(leaving, buffer.len(), ecn))
+        let transmit = self.transmit(leaving, buffer.len(), ecn);
+        self.paths[leaving.path].timed.on_packet(buffer.len(), transmit.fragment);
+        Some(transmit)
     }
 
     //= RFC 8899 3-3

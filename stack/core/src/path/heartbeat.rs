@@ -32,9 +32,12 @@ impl HeartbeatInfo {
         bytes
     }
 
-    /// `None` for anything that we did not send.
+    /// `None` for anything that we did not send. A probe of the path MTU may be padded with zeros.
     pub(crate) fn decode(bytes: &[u8]) -> Option<HeartbeatInfo> {
-        let bytes: &[u8; HEARTBEAT_INFO_LEN] = bytes.try_into().ok()?;
+        let (bytes, padding) = bytes.split_first_chunk::<HEARTBEAT_INFO_LEN>()?;
+        if padding.iter().any(|byte| *byte != 0) {
+            return None;
+        }
         let number = |range: std::ops::Range<usize>| {
             bytes[range].iter().fold(0u64, |n, b| n << 8 | u64::from(*b))
         };
@@ -217,7 +220,9 @@ mod tests {
         let info = HeartbeatInfo { path: PathId(3), sent: Time::from_millis(77), nonce: 1 << 63 };
         assert_eq!(HeartbeatInfo::decode(&info.encode()), Some(info));
         assert_eq!(HeartbeatInfo::decode(&info.encode()[1..]), None);
-        assert_eq!(HeartbeatInfo::decode(&[0; 18]), None);
+        assert_eq!(HeartbeatInfo::decode(&[1; 18]), None);
+        let padded = [&info.encode()[..], &[0; 1200]].concat();
+        assert_eq!(HeartbeatInfo::decode(&padded), Some(info));
     }
 
     //= RFC 9260 8.3-13

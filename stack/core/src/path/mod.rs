@@ -41,12 +41,13 @@ use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu};
+pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
 use queue_limit::QueueLimit;
 use reachability::Reachability;
 pub(crate) use rtt::{Pace, RttEstimator};
 use t3::T3;
-use timed::Timed;
+use timed::{Timed, Timing};
 use window::{FlightLimit, Window};
 
 /// A destination address with its timers, estimates and congestion state.
@@ -176,6 +177,13 @@ impl Path {
         let srtt = self.rtt.srtt();
         self.change_mtu(|own, headers| own.on_answer(now, info, srtt, headers));
         self.counters.mtu_probes_acked += 1;
+    }
+
+    /// The chunk that was timed is acknowledged: so large packets get through.
+    pub(crate) fn on_timed(&mut self, now: Time, timed: Timing) {
+        if let Some(len) = timed.packet.filter(|_| self.mtu.is_searched()) {
+            self.change_mtu(|own, headers| own.on_data(now, timed.sent, len, headers));
+        }
     }
 
     /// RFC 8899 §4.3: large packets do not arrive.

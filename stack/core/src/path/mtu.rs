@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tresse_wire::COMMON_HEADER_LEN;
 
-use super::mtu_search::{Search, Verdict};
+use super::mtu_search::{Padding, Search, Verdict};
 use super::{HeartbeatInfo, PathSettings};
 use crate::mtu_discovery::MtuDiscovery;
 use crate::time::Time;
@@ -39,9 +39,13 @@ impl Headers {
     //= RFC 8899 5-2
     /// Bytes left for an SCTP packet in an IP packet of `mtu` bytes, a multiple of 4.
     pub(super) const fn max_packet(self, mtu: usize) -> usize {
+        (mtu - self.bytes()) & !3
+    }
+
+    const fn bytes(self) -> usize {
         let ip = if self.ipv6 { 40 } else { 20 };
         let udp = if self.udp { 8 } else { 0 };
-        (mtu - ip - udp) & !3
+        ip + udp
     }
 }
 
@@ -181,6 +185,22 @@ impl Mtu {
         }
     }
 
+    /// How the next probe is padded.
+    pub(crate) fn padding(&self) -> Padding {
+        self.search.as_ref().map_or(Padding::Chunk, Search::padding)
+    }
+
+    /// Data was acknowledged that left at `sent` in an SCTP packet of this many bytes, which no router may have fragmented.
+    pub(super) fn on_data(&mut self, now: Time, sent: Time, len: usize, headers: Headers) {
+        let Some(search) = &mut self.search else { return };
+        // Packets are of whole words: none is larger for an MTU of three bytes more.
+        let fills_base = len >= headers.max_packet(search.base());
+        let size = len + headers.bytes();
+        let size = if fills_base { size.max(search.base()) } else { size };
+        let verdict = search.on_data(now, sent, size);
+        self.follow(verdict, headers);
+    }
+
     /// The probe does not leave: there is no room for it before `then`.
     pub(crate) fn postpone_probe(&mut self, then: Time) {
         if let Some(search) = &mut self.search {
@@ -228,7 +248,9 @@ impl Mtu {
                 self.set(size.max(self.bytes), headers);
             }
             // RFC 8899 §5.2: "It signals a conservative value". IPv6 takes no less than the base.
-            Some(Verdict::TooLarge) if !headers.ipv6 => self.set(SMALLEST.min(self.bytes), headers),
+            Some(Verdict::TooLarge { proved }) if !headers.ipv6 => {
+                self.set(SMALLEST.max(proved).min(self.bytes), headers);
+            }
             _ => {}
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct Timing {
     pub(crate) sent: Time,
     /// Its SACK was asked for at once (RFC 7053).
     pub(crate) asked: bool,
+    /// Bytes of the SCTP packet that it left in; 0 if routers may have fragmented that.
+    pub(crate) packet: Option<usize>,
 }
 
 /// The measurement under way, and when the last ones were.
@@ -51,8 +53,16 @@ impl Timed {
     /// §6.3.1 C4: one measurement per round trip.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, seq: u64, asked: bool) {
-        self.timing.get_or_insert(Timing { seq, sent: now, asked });
+        self.timing.get_or_insert(Timing { seq, sent: now, asked, packet: None });
         self.measurable_at = now;
+    }
+
+    /// A packet leaves: the one with the chunk that is timed, if that was written just now.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, bytes: usize, fragment: bool) {
+        if let Some(timing) = &mut self.timing {
+            timing.packet.get_or_insert(if fragment { 0 } else { bytes });
+        }
     }
 
     /// The chunk that is timed, if `is_acked`: the measurement is over.

@@ -21,6 +21,7 @@ impl Sender {
         let now = cx.now;
         let board = &self.board;
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
+            cx.paths[path].on_timed(now, timed);
             let delay = cx.profile().max_sack_delay();
             if timed.asked {
                 cx.paths[path].rtt.spare_delay(delay);

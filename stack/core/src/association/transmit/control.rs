@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    AsconfAck, ChunkType, PacketWriter, Parameters, TIMESTAMP_CHUNK_LEN, VerificationTag,
+    AsconfAck, CHUNK_HEADER_LEN, ChunkType, PacketWriter, Parameters, TIMESTAMP_CHUNK_LEN,
+    VerificationTag,
 };
 
 use super::super::{Association, Control, State};
 use super::Leaving;
-use crate::path::PathId;
+use crate::path::{Padding, PathId};
 use crate::receive::SackForm;
 use crate::recovery::ticks;
 use crate::send::DataPacket;
@@ -58,12 +59,11 @@ impl Association {
                 let (fields, parameters) = self.init_chunk();
                 writer.init(&fields, &parameters);
             }
-            Control::MtuProbe(info, len) => {
+            Control::MtuProbe(info, len, padding) => {
                 leaving.whole = true;
-                writer.heartbeat(&info);
                 // Of the size that it shall have in the end.
-                let later = self.authenticator().len_before(ChunkType::HEARTBEAT);
-                writer.pad(len.saturating_sub(writer.len() + later));
+                let len = len - self.authenticator().len_before(ChunkType::HEARTBEAT);
+                write_probe(&mut writer, &info, len, padding);
             }
             Control::Asconf(_) => self.extras.changes.write(&mut writer),
             Control::AsconfAck(number, list, back) => {
@@ -204,5 +204,22 @@ impl Association {
         debug_assert!(!writer.is_empty());
         writer.finish_without_checksum();
         Some(Leaving { source, ..Leaving::on(path) })
+    }
+}
+
+/// A HEARTBEAT that makes a packet of `len` bytes, a multiple of 4, with its padding.
+fn write_probe(writer: &mut PacketWriter<'_>, info: &[u8], len: usize, padding: Padding) {
+    match padding {
+        Padding::Chunk => {
+            writer.heartbeat(info);
+            writer.pad(len.saturating_sub(writer.len()));
+        }
+        Padding::Info => {
+            // The headers of the chunk and of its parameter.
+            let before = writer.len() + 2 * CHUNK_HEADER_LEN;
+            let mut info = info.to_vec();
+            info.resize(len.saturating_sub(before).max(info.len()), 0);
+            writer.heartbeat(&info);
+        }
     }
 }

@@ -68,6 +68,53 @@ fn packets_become_as_large_as_the_path_takes() {
     }
 }
 
+/// RFC 9260 §3.2 has PAD skipped by whoever does not know it; pion/sctp and sctp-proto drop the packet.
+#[test]
+fn a_peer_that_drops_packets_with_pad_is_searched_as_well() {
+    for (max, real, found) in [(1500, 1500, 1500), (9000, 9000, 9000), (1500, 1460, 1460)] {
+        let config = searching(max);
+        let mut pair = Pair::new(&config, 1);
+        pair.drop = Box::new(move |sent| {
+            is_too_large(sent, real) || sent.types().contains(&ChunkType::PAD)
+        });
+        let (a, z) = pair.connect(&config);
+        pair.run(secs(60));
+        let stats = path(&mut pair, a);
+        assert_eq!((stats.mtu, stats.errors), (found, 0), "{real}");
+        let longest = pair
+            .sent(Side::A, ChunkType::HEARTBEAT)
+            .into_iter()
+            .filter(|sent| sent.types() == [ChunkType::HEARTBEAT] && !sent.to.fragment);
+        let longest = longest.map(|sent| sent.bytes.len() + IP).filter(|len| *len <= real).max();
+        assert_eq!(longest, Some(found & !3), "the probe has just the size that it proves");
+        pair.send(Side::A, a, 0, vec![7; 50_000]);
+        pair.run(secs(5));
+        assert_eq!(pair.recv_all(Side::Z, z)[0].payload.len(), 50_000);
+    }
+}
+
+/// RFC 8899 §5.2, BASE: what data has proved needs no probe, and holds if none is answered.
+#[test]
+fn what_data_has_proved_is_kept_where_no_probe_is_answered() {
+    for (size, least) in [(3000, 1280), (600, 648), (100, 512)] {
+        let config = searching(1500);
+        let mut pair = Pair::new(&config, 1);
+        pair.drop = Box::new(|sent| {
+            let types = sent.types();
+            sent.from == Side::A && types.contains(&ChunkType::HEARTBEAT)
+        });
+        let (a, z) = pair.connect(&config);
+        for _ in 0..100 {
+            pair.send(Side::A, a, 0, vec![1; size]);
+            pair.run(ms(100));
+        }
+        assert_eq!(pair.recv_all(Side::Z, z).len(), 100);
+        let stats = path(&mut pair, a);
+        assert!(stats.counters.mtu_probes_sent > 3 && stats.counters.mtu_probes_acked == 0);
+        assert_eq!(stats.mtu, least, "messages of {size} bytes were acknowledged");
+    }
+}
+
 /// As docs/carriers.md has it.
 #[test]
 fn the_likely_size_is_known_after_two_round_trips() {
