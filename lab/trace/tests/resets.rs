@@ -28,17 +28,29 @@ fn data(writer: &mut PacketWriter<'_>, tsn: u32, ssn: u16) {
     writer.data(Tsn(tsn), StreamId(3), Ssn(ssn), Ppid(0), flags, &[0; 100]);
 }
 
+/// An association begins. It is captured near the second end, who answers at once.
+fn set_up(packet: Capturing<'_>) {
+    packet(0, [1, 2], 0, &|w| w.init(&common::init(7), &[]));
+    packet(0, [2, 1], 7, &|w| w.init_ack(&common::init(8), &[]));
+    packet(100, [1, 2], 8, &|w| w.cookie_echo(b"cookie"));
+    packet(100, [2, 1], 7, &|w| w.cookie_ack());
+}
+
+fn summary_of(file: Vec<u8>) -> Summary {
+    let mut ended = Ended::default();
+    let mut trace = Trace::new(Options::default());
+    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
+    trace.finish(&mut ended);
+    ended.0.pop().expect("an association")
+}
+
 /// Six messages, a reset that is answered with this result, and two more of which the first comes 20 ms after the second.
 fn blocked_with(result: ReconfigurationResult) -> f64 {
     let mut file = common::pcap_head();
     let mut packet = |ms: u64, ends: [u8; 2], tag: u32, write: &dyn Fn(&mut PacketWriter<'_>)| {
         common::pcap_packet(&mut file, ms * 1000, ends, tag, write);
     };
-    // Captured near the second one, who answers at once.
-    packet(0, [1, 2], 0, &|w| w.init(&common::init(7), &[]));
-    packet(0, [2, 1], 7, &|w| w.init_ack(&common::init(8), &[]));
-    packet(100, [1, 2], 8, &|w| w.cookie_echo(b"cookie"));
-    packet(100, [2, 1], 7, &|w| w.cookie_ack());
+    set_up(&mut packet);
     for n in 0..6 {
         packet(202, [1, 2], 8, &|w| data(w, 1 + n, n as u16));
     }
@@ -58,11 +70,7 @@ fn blocked_with(result: ReconfigurationResult) -> f64 {
     packet(231, [2, 1], 7, &|w| w.re_config(&answer));
     packet(240, [1, 2], 8, &|w| data(w, 7, 0));
     packet(250, [2, 1], 7, &|w| w.sack(Tsn(8), 65_536, [].into_iter(), [].into_iter()));
-    let mut ended = Ended::default();
-    let mut trace = Trace::new(Options::default());
-    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
-    trace.finish(&mut ended);
-    let summary = ended.0.pop().expect("an association");
+    let summary = summary_of(file);
     let stream = &summary.directions[0].streams[0];
     assert_eq!((stream.stream, stream.messages), (3, 8));
     stream.blocked.as_ref().expect("something was delivered").max_ms
@@ -82,10 +90,7 @@ fn what_follows_a_reset_of_everything_is_told_as_what_was_before() {
     let mut packet = |ms: u64, ends: [u8; 2], tag: u32, write: &dyn Fn(&mut PacketWriter<'_>)| {
         common::pcap_packet(&mut file, ms * 1000, ends, tag, write);
     };
-    packet(0, [1, 2], 0, &|w| w.init(&common::init(7), &[]));
-    packet(0, [2, 1], 7, &|w| w.init_ack(&common::init(8), &[]));
-    packet(100, [1, 2], 8, &|w| w.cookie_echo(b"cookie"));
-    packet(100, [2, 1], 7, &|w| w.cookie_ack());
+    set_up(&mut packet);
     let half = |packet: Capturing<'_>, ms: u64, tsns: [u32; 2]| {
         for n in 0..4 {
             packet(ms, [1, 2], 8, &|w| data(w, tsns[0].wrapping_add(n), n as u16));
@@ -110,11 +115,7 @@ fn what_follows_a_reset_of_everything_is_told_as_what_was_before() {
         packet(401, [2, 1], 7, &|w| w.re_config(&answer));
     }
     half(&mut packet, 500, next);
-    let mut ended = Ended::default();
-    let mut trace = Trace::new(Options::default());
-    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
-    trace.finish(&mut ended);
-    let summary = ended.0.pop().expect("an association");
+    let summary = summary_of(file);
     // Captured near the second one: what it gets is delivered there.
     let stream = &summary.directions[0].streams[0];
     assert_eq!((stream.stream, stream.messages), (3, 8));

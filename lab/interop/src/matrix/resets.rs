@@ -40,19 +40,26 @@ pub(super) fn words(scene: &Scene<'_>, more: &str) -> String {
 /// Tresse sends all, and has its streams begin again halfway.
 pub(super) fn by_tresse(scene: &Scene<'_>) {
     let plan = suited(scene, &Plan::new(PAYLOAD, &words(scene, "--send 0")));
-    on_runtime(scene, async {
-        let met = scene.meet(&plan).await;
-        let association = met.association.clone();
-        let half = PAYLOAD.messages / 2;
-        send(&association, plan.payload, 0..half).await;
+    halfway(scene, &plan, async |association| {
         ask(scene, association.reset_streams(ResetDirection::Outgoing, &all()));
-        outcome(scene, &association, "Outgoing SSN Reset Request", |event| match event {
+        outcome(scene, association, "Outgoing SSN Reset Request", |event| match event {
             Event::StreamsReset { direction: ResetDirection::Outgoing, outcome, .. } => {
                 Some(*outcome)
             }
             _ => None,
         })
         .await;
+    });
+}
+
+/// Tresse sends all, and has streams begin again halfway, as `reset` does.
+pub(super) fn halfway(scene: &Scene<'_>, plan: &Plan, reset: impl AsyncFnOnce(&Association)) {
+    on_runtime(scene, async {
+        let met = scene.meet(plan).await;
+        let association = met.association.clone();
+        let half = PAYLOAD.messages / 2;
+        send(&association, plan.payload, 0..half).await;
+        reset(&association).await;
         send(&association, plan.payload, half..PAYLOAD.messages).await;
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
         let report = end(scene, met).await;
