@@ -1,5 +1,7 @@
 //! What the core tells: events for the application, trace events for tools.
 
+mod close_reason;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -7,10 +9,11 @@ use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
 pub use crate::asconf::{AddressChange, AddressOutcome};
-pub use crate::ids::{LossCause, WindowCause};
+pub use crate::ids::{LossCause, MtuCause, MtuSearchState, WindowCause};
 use crate::ids::{PathId, PathState};
 use crate::reliability::Reliability;
 use crate::time::Time;
+pub use close_reason::CloseReason;
 
 /// A user message, as sent or as delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,41 +294,6 @@ impl ReconfigurationOutcome {
     }
 }
 
-/// Why an association ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CloseReason {
-    /// Both sides shut down gracefully; all data was delivered.
-    Shutdown,
-    /// We aborted it.
-    Aborted,
-    /// The peer sent ABORT, with this cause code (0 if none) and its text or data.
-    PeerAborted {
-        /// First error cause of the ABORT.
-        cause: u16,
-        /// Its value.
-        value: Bytes,
-    },
-    /// More than `Association.Max.Retrans` consecutive losses (RFC 9260 §8.1).
-    Unreachable,
-    /// No answer to INIT or COOKIE ECHO after `Max.Init.Retransmits` (RFC 9260 §5.1).
-    SetupFailed,
-    /// ICMP says that the peer's host does not speak SCTP, or over UDP that nobody uses the port
-    /// (RFC 9260 §10, RFC 6951 §5.5).
-    NoSctp,
-    /// The peer has called us while we called it, and the association that came of its call remains: two
-    /// ends have one association (RFC 9260 §1.3). What was to be sent here was not.
-    Crossed,
-    /// The shutdown took longer than the T5-shutdown-guard (RFC 9260 §9.2).
-    ShutdownTimeout,
-    /// The endpoint needed its memory ([`EndpointConfig::memory`](crate::EndpointConfig::memory)), and it held the
-    /// most: the peer was sent ABORT with Out of Resource (RFC 9260 §3.3.10.4). What had not been read is
-    /// gone, and the messages of `SendFailed` come without their user data.
-    OutOfMemory,
-    /// The peer broke the protocol and was sent ABORT; says how.
-    ProtocolViolation(&'static str),
-}
-
 /// A decision or a fact of loss recovery, for analysers and plots. Off unless
 /// [`AssociationConfig::trace`](crate::AssociationConfig::trace).
 #[derive(Clone, Debug, PartialEq)]
@@ -439,6 +407,35 @@ pub enum TraceEvent {
     EcnGivenUp {
         /// The path.
         path: PathId,
+    },
+    /// The MTU of a path changed.
+    Mtu {
+        /// The path.
+        path: PathId,
+        /// Bytes of the largest IP packet until now.
+        old: usize,
+        /// Those of the largest one from now on.
+        new: usize,
+        /// What changed it.
+        cause: MtuCause,
+    },
+    /// The search for the MTU of a path is in another state.
+    MtuSearch {
+        /// The path.
+        path: PathId,
+        /// That one; `None` if nobody is to search any more.
+        state: Option<MtuSearchState>,
+        /// Bytes of the largest IP packet meanwhile.
+        mtu: usize,
+    },
+    /// A probe of the path MTU left.
+    MtuProbe {
+        /// The path.
+        path: PathId,
+        /// Bytes of its SCTP packet.
+        length: usize,
+        /// Its padding is a PAD chunk (RFC 4820); otherwise it is within the Heartbeat Info.
+        pad_chunk: bool,
     },
     /// The bound that RTO.Min sets on the timers of the association changed.
     RtoMin {

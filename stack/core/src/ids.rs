@@ -1,8 +1,10 @@
 //! What all modules may name: paths, their states, and why chunks are sent again.
 
 mod loss_cause;
+mod mtu;
 
 pub use loss_cause::{LossCause, LossEvidence, LossPurpose};
+pub use mtu::{MtuCause, MtuSearchState};
 
 /// Number of a path within its association: 0 for the peer's first address. It names this path as long as the address belongs
 /// to the association; that of an address that was removed is given to another one some time later.

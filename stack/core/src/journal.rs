@@ -141,6 +141,12 @@ impl Journal {
         self.events.told(event);
     }
 
+    /// Somebody listens to trace events.
+    #[inline]
+    pub(crate) const fn is_traced(&self) -> bool {
+        self.traces.wanted
+    }
+
     /// The event is only built when somebody listens.
     pub(crate) fn trace(&mut self, now: Time, event: impl FnOnce() -> TraceEvent) {
         if self.traces.wanted {

@@ -50,8 +50,8 @@ pub use error::{
 };
 pub use event::{
     AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message, MessagePart,
-    ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
-    SpuriousCause, TraceEvent, WindowCause,
+    MtuCause, MtuSearchState, ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure,
+    SendOptions, SpuriousCause, TraceEvent, WindowCause,
 };
 pub use extensions::Extensions;
 pub use ids::{LossCause, LossEvidence, LossPurpose, PathId, PathState};

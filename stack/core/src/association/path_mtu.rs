@@ -6,8 +6,11 @@ use bytes::Bytes;
 
 use super::common::Common;
 use super::outbox::Control;
-use crate::path::{HeartbeatInfo, PathId, PathState};
+use crate::event::TraceEvent;
+use crate::journal::Journal;
+use crate::path::{HeartbeatInfo, PathId, PathState, Paths};
 use crate::send::Sender;
+use crate::time::Time;
 
 /// A path that cannot be reached is looked at again after this time.
 const RECESS: Duration = Duration::from_secs(30);
@@ -28,6 +31,21 @@ pub(super) fn configure(cx: &mut Common<'_>, path: PathId) {
     p.configure_mtu(cx.now);
     if reached {
         p.mtu.begin_search(cx.now);
+    }
+}
+
+/// Tells of what has changed since it was told last.
+pub(super) fn tell(journal: &mut Journal, paths: &mut Paths, now: Time) {
+    for p in paths.iter_mut() {
+        let Some((before, told, cause)) = p.mtu_news() else { continue };
+        let (path, old, new) = (p.id, before.bytes, told.bytes);
+        if old != new {
+            journal.trace(now, || TraceEvent::Mtu { path, old, new, cause });
+        }
+        if before.state != told.state {
+            let (state, mtu) = (told.state, new);
+            journal.trace(now, || TraceEvent::MtuSearch { path, state, mtu });
+        }
     }
 }
 

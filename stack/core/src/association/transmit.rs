@@ -9,8 +9,8 @@ use std::net::IpAddr;
 
 use tresse_wire::PacketWriter;
 
-use super::Association;
 use super::outbox::Back;
+use super::{Association, path_mtu};
 use crate::datagram::{Ecn, Transmit};
 use crate::path::PathId;
 use crate::send::{DataPacket, Plan};
@@ -45,6 +45,9 @@ impl Association {
     /// for another source, which are many and may be lost.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.expire_messages(now);
+        if self.journal.is_traced() {
+            path_mtu::tell(&mut self.journal, &mut self.paths, now);
+        }
         for path in self.paths.iter_mut() {
             path.bursts.look(now);
         }

@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
+use crate::ids::MtuCause;
 pub use crate::ids::{PathId, PathState};
 use crate::profile::{MultipathParameters, Profile};
 use crate::scoreboard::Scoreboard;
@@ -40,7 +41,7 @@ pub(crate) use address::DOUBTED_AFTER;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
-use mtu::{Headers, Mtu};
+use mtu::{Headers, Mtu, MtuTold};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
 use queue_limit::QueueLimit;
@@ -62,6 +63,7 @@ pub(crate) struct Path {
     pub(crate) window: Window,
     pub(crate) bursts: Bursts,
     pub(crate) mtu: Mtu,
+    pub(crate) mtu_told: MtuTold,
     pub(crate) timed: Timed,
     pub(crate) t3: T3,
     pub(crate) heartbeat: HeartbeatState,
@@ -110,6 +112,7 @@ impl Path {
             calm: Calm::default(),
             window: Window::new(control, limit),
             bursts: Bursts::new(paced),
+            mtu_told: mtu.told(),
             mtu,
             timed: Timed::default(),
             t3: T3::default(),
@@ -124,8 +127,8 @@ impl Path {
         let address = self.address.restarted();
         let (remote, local) = (address.remote(), address.local());
         let fresh = Path::new(id, remote, local, address.encapsulation(), config);
-        let reachability = Reachability::new(self.is_confirmed());
-        let mut path = Path { address, reachability, settings, ..fresh };
+        let (reachability, mtu_told) = (Reachability::new(self.is_confirmed()), self.mtu_told);
+        let mut path = Path { address, reachability, settings, mtu_told, ..fresh };
         path.change_mtu(|own, headers| *own = Mtu::new(&settings, headers));
         path
     }
@@ -190,6 +193,13 @@ impl Path {
     pub(crate) fn on_black_hole(&mut self, now: Time) {
         self.change_mtu(|own, headers| own.on_black_hole(now, headers));
         self.counters.mtu_black_holes += 1;
+    }
+
+    /// What has changed of its MTU since that was asked last: as it was, as it is, and why.
+    pub(crate) fn mtu_news(&mut self) -> Option<(MtuTold, MtuTold, MtuCause)> {
+        let told = self.mtu.told();
+        let before = std::mem::replace(&mut self.mtu_told, told);
+        (told != before).then(|| (before, told, self.mtu.cause()))
     }
 
     /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody

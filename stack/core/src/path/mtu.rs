@@ -7,6 +7,7 @@ use tresse_wire::COMMON_HEADER_LEN;
 
 use super::mtu_search::{Padding, Search, Verdict};
 use super::{HeartbeatInfo, PathSettings};
+use crate::ids::{MtuCause, MtuSearchState};
 use crate::mtu_discovery::MtuDiscovery;
 use crate::time::Time;
 
@@ -66,6 +67,15 @@ pub(crate) struct Mtu {
     reserve: usize,
     /// What is found out by probes, if that is wanted.
     search: Option<Search>,
+    /// What changed it last.
+    cause: MtuCause,
+}
+
+/// What those who trace are told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MtuTold {
+    pub(crate) bytes: usize,
+    pub(crate) state: Option<MtuSearchState>,
 }
 
 impl Mtu {
@@ -74,7 +84,8 @@ impl Mtu {
         let bytes = search.as_ref().map_or(settings.mtu, Search::base);
         let max_packet = headers.max_packet(bytes);
         let fixed = settings.mtu_discovery == MtuDiscovery::Off;
-        Mtu { bytes, beneath: false, raise_at: None, max_packet, reserve: 0, fixed, search }
+        let cause = MtuCause::Configured;
+        Mtu { bytes, beneath: false, raise_at: None, max_packet, reserve: 0, fixed, search, cause }
     }
 
     /// Other settings hold. What is known to be too large is not believed to fit because of that, unless nobody is to find out.
@@ -88,7 +99,7 @@ impl Mtu {
             self.beneath = false;
         } else if is_known && self.search.is_none() && before < self.bytes {
             self.raise_at = Some(now + MtuDiscovery::RAISE_AFTER);
-            self.set(before, headers);
+            self.set(before, headers, MtuCause::Configured);
         }
     }
 
@@ -99,13 +110,23 @@ impl Mtu {
             let (reserve, before) = (self.reserve, self.bytes);
             *self = Mtu::new(settings, headers);
             self.reserve(reserve, headers);
-            self.set(before.min(self.bytes), headers);
+            self.set(before.min(self.bytes), headers, MtuCause::Source);
         }
     }
 
     /// Bytes of the largest IP packet.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// What is to be told of it.
+    pub(super) fn told(&self) -> MtuTold {
+        MtuTold { bytes: self.bytes, state: self.search.as_ref().map(Search::state) }
+    }
+
+    /// What changed it last.
+    pub(super) const fn cause(&self) -> MtuCause {
+        self.cause
     }
 
     /// Bytes of the largest SCTP packet that is made; one that fits, less what is kept free.
@@ -237,7 +258,7 @@ impl Mtu {
         if let Some(search) = &mut self.search {
             search.on_black_hole(now, None);
             let base = search.base();
-            self.set(base, headers);
+            self.set(base, headers, MtuCause::BlackHole);
         }
     }
 
@@ -245,11 +266,12 @@ impl Mtu {
         match verdict {
             Some(Verdict::Fits(size)) => {
                 self.beneath = false;
-                self.set(size.max(self.bytes), headers);
+                self.set(size.max(self.bytes), headers, MtuCause::Probe);
             }
             // RFC 8899 §5.2: "It signals a conservative value". IPv6 takes no less than the base.
             Some(Verdict::TooLarge { proved }) if !headers.ipv6 => {
-                self.set(SMALLEST.max(proved).min(self.bytes), headers);
+                let least = SMALLEST.max(proved).min(self.bytes);
+                self.set(least, headers, MtuCause::Unanswered);
             }
             _ => {}
         }
@@ -309,7 +331,7 @@ impl Mtu {
             }
         };
         self.beneath = mtu < SMALLEST;
-        self.set(used.max(SMALLEST), headers);
+        self.set(used.max(SMALLEST), headers, MtuCause::Icmp);
         Some(headers.max_packet(mtu).saturating_sub(COMMON_HEADER_LEN + self.reserve))
     }
 
@@ -317,10 +339,11 @@ impl Mtu {
     pub(super) fn raise(&mut self, mtu: usize, headers: Headers) {
         self.raise_at = None;
         self.beneath = false;
-        self.set(mtu, headers);
+        self.set(mtu, headers, MtuCause::Retry);
     }
 
-    fn set(&mut self, bytes: usize, headers: Headers) {
+    fn set(&mut self, bytes: usize, headers: Headers, cause: MtuCause) {
+        self.cause = cause;
         self.bytes = bytes;
         self.max_packet = self.made(headers, bytes);
     }

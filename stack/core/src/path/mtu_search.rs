@@ -28,6 +28,7 @@ pub(crate) use probes::Padding;
 use probes::Probes;
 
 use super::{HeartbeatInfo, PathSettings};
+use crate::ids::MtuSearchState;
 use crate::mtu_discovery::MtuDiscovery;
 use crate::time::Time;
 
@@ -53,16 +54,6 @@ const COMMON: [usize; 16] = [
     65_535,
 ];
 
-/// The states of RFC 8899 §5.2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SearchState {
-    Disabled,
-    Base,
-    Error,
-    Searching,
-    Complete,
-}
-
 /// What follows for PLPMTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -75,7 +66,7 @@ pub(super) enum Verdict {
 /// The search on one path.
 #[derive(Debug)]
 pub(super) struct Search {
-    phase: SearchState,
+    phase: MtuSearchState,
     /// BASE_PLPMTU.
     base: usize,
     /// MAX_PLPMTU.
@@ -118,7 +109,7 @@ impl Search {
         let max = max.max(configured);
         Search {
             raise_after: MtuDiscovery::RAISE_AFTER,
-            phase: SearchState::Disabled,
+            phase: MtuSearchState::Disabled,
             base: configured.min(BASE),
             max,
             guess: configured,
@@ -140,6 +131,11 @@ impl Search {
         self.base
     }
 
+    /// Where it stands.
+    pub(super) const fn state(&self) -> MtuSearchState {
+        self.phase
+    }
+
     /// When to look again.
     #[inline]
     pub(super) const fn due(&self) -> Option<Time> {
@@ -149,7 +145,7 @@ impl Search {
     /// The peer can be reached: the BASE state.
     pub(super) fn begin(&mut self, now: Time) {
         self.forget(now);
-        self.enter(SearchState::Base, now);
+        self.enter(MtuSearchState::Base, now);
         self.ceiling = usize::MAX;
     }
 
@@ -161,7 +157,7 @@ impl Search {
 
     /// The peer cannot be reached: the DISABLED state, until `again`.
     pub(super) fn suspend(&mut self, again: Option<Time>) {
-        self.phase = SearchState::Disabled;
+        self.phase = MtuSearchState::Disabled;
         self.awaited = false;
         self.due = again;
     }
@@ -169,7 +165,7 @@ impl Search {
     /// The peer can be reached again: what was suspended for a time begins, since a timer that was due at `then`, which is
     /// past, expires now.
     pub(super) fn resume(&mut self, then: Time) {
-        if self.phase == SearchState::Disabled && self.due.is_some() {
+        if self.phase == MtuSearchState::Disabled && self.due.is_some() {
             self.due = Some(then);
         }
     }
@@ -184,27 +180,27 @@ impl Search {
         }
         let mut verdict = None;
         match self.phase {
-            SearchState::Disabled => self.begin(now),
-            SearchState::Base if self.unanswered >= MAX_PROBES && self.proved.1 >= self.base => {
-                self.enter(SearchState::Searching, now);
+            MtuSearchState::Disabled => self.begin(now),
+            MtuSearchState::Base if self.unanswered >= MAX_PROBES && self.proved.1 >= self.base => {
+                self.enter(MtuSearchState::Searching, now);
             }
-            SearchState::Base if self.unanswered >= MAX_PROBES => {
-                self.enter(SearchState::Error, now);
+            MtuSearchState::Base if self.unanswered >= MAX_PROBES => {
+                self.enter(MtuSearchState::Error, now);
                 verdict = Some(Verdict::TooLarge { proved: self.proved.1 });
             }
-            SearchState::Error if lost => self.failures += 1,
-            SearchState::Base | SearchState::Error => {}
-            SearchState::Searching if self.unanswered >= MAX_PROBES => {
+            MtuSearchState::Error if lost => self.failures += 1,
+            MtuSearchState::Base | MtuSearchState::Error => {}
+            MtuSearchState::Searching if self.unanswered >= MAX_PROBES => {
                 self.complete(now);
                 return (None, None);
             }
-            SearchState::Searching => {
+            MtuSearchState::Searching => {
                 if self.unanswered >= GUESS_PROBES && self.guess > size {
                     self.ceiling = self.ceiling.min(self.guess);
                 }
             }
-            SearchState::Complete => {
-                self.enter(SearchState::Searching, now);
+            MtuSearchState::Complete => {
+                self.enter(MtuSearchState::Searching, now);
                 self.ceiling = usize::MAX;
             }
         }
@@ -266,12 +262,12 @@ impl Search {
         if is_last {
             self.awaited = false;
         }
-        let confirms =
-            matches!(self.phase, SearchState::Base | SearchState::Error) && probed >= self.base;
-        let raises = probed > size && self.phase != SearchState::Disabled;
+        let confirms = matches!(self.phase, MtuSearchState::Base | MtuSearchState::Error)
+            && probed >= self.base;
+        let raises = probed > size && self.phase != MtuSearchState::Disabled;
         if confirms || raises {
             self.ceiling = self.ceiling.max(probed + 1);
-            self.enter(SearchState::Searching, now);
+            self.enter(MtuSearchState::Searching, now);
         }
         (confirms || raises).then_some(Verdict::Fits(probed.max(self.base)))
     }
@@ -283,9 +279,9 @@ impl Search {
             return None;
         }
         *proved = size.max(*proved);
-        let confirms = self.phase == SearchState::Error && *proved >= self.base;
+        let confirms = self.phase == MtuSearchState::Error && *proved >= self.base;
         if confirms {
-            self.enter(SearchState::Searching, now);
+            self.enter(MtuSearchState::Searching, now);
         }
         confirms.then_some(Verdict::Fits(self.base))
     }
@@ -295,12 +291,12 @@ impl Search {
     /// for a probe that is larger. RFC 8899 §3, 6: one that is not less than what is probed is ignored.
     pub(super) fn on_too_big(&mut self, now: Time, mtu: usize, size: usize) {
         let probed = self.probes.newest().filter(|_| self.awaited);
-        if self.phase != SearchState::Searching || probed.is_none_or(|probed| mtu >= probed) {
+        if self.phase != MtuSearchState::Searching || probed.is_none_or(|probed| mtu >= probed) {
             return;
         }
         self.ceiling = mtu + 1;
         self.guess = mtu;
-        self.enter(SearchState::Searching, now);
+        self.enter(MtuSearchState::Searching, now);
         if mtu <= size {
             self.complete(now);
         }
@@ -311,7 +307,7 @@ impl Search {
     pub(super) fn on_black_hole(&mut self, now: Time, likely: Option<usize>) {
         // What a late answer tells was true before.
         self.forget(now);
-        self.enter(SearchState::Base, now);
+        self.enter(MtuSearchState::Base, now);
         self.ceiling = likely.map_or(usize::MAX, |likely| likely + 1);
         self.guess = likely.unwrap_or(self.guess);
     }
@@ -319,11 +315,11 @@ impl Search {
     /// A router says that even the base is too large.
     pub(super) fn on_narrow(&mut self, now: Time) {
         self.forget(now);
-        self.enter(SearchState::Error, now);
+        self.enter(MtuSearchState::Error, now);
         self.due = Some(now + self.raise_after);
     }
 
-    fn enter(&mut self, phase: SearchState, now: Time) {
+    fn enter(&mut self, phase: MtuSearchState, now: Time) {
         self.phase = phase;
         (self.unanswered, self.failures, self.awaited) = (0, 0, false);
         self.due = Some(now.max(self.free));
@@ -332,7 +328,7 @@ impl Search {
     //= RFC 8899 5.1.1-2 5.2-1 6.2.1.3-1
     /// No more probes until larger ones are tried again.
     fn complete(&mut self, now: Time) {
-        self.phase = SearchState::Complete;
+        self.phase = MtuSearchState::Complete;
         self.awaited = false;
         self.due = Some(now + self.raise_after);
     }
@@ -342,15 +338,15 @@ impl Search {
     fn candidate(&self, size: usize) -> Option<usize> {
         let is_possible = |probed: &usize| (size + 1..self.ceiling).contains(probed);
         match self.phase {
-            SearchState::Base | SearchState::Error => Some(self.base),
-            SearchState::Searching if is_possible(&self.guess) => Some(self.guess),
-            SearchState::Searching => {
+            MtuSearchState::Base | MtuSearchState::Error => Some(self.base),
+            MtuSearchState::Searching if is_possible(&self.guess) => Some(self.guess),
+            MtuSearchState::Searching => {
                 let common = COMMON.into_iter().filter(|common| *common < self.max);
                 let next = common.chain([self.max]).find(is_possible);
                 let time = |probed| self.per_byte.unwrap_or(0.0) * probed as f64;
                 next.filter(|probed| time(*probed) <= self.detention.as_nanos() as f64)
             }
-            SearchState::Disabled | SearchState::Complete => None,
+            MtuSearchState::Disabled | MtuSearchState::Complete => None,
         }
     }
 }

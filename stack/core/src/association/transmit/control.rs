@@ -9,6 +9,7 @@ use tresse_wire::{
 
 use super::super::{Association, Control, State};
 use super::Leaving;
+use crate::event::TraceEvent;
 use crate::path::{Padding, PathId};
 use crate::receive::SackForm;
 use crate::recovery::ticks;
@@ -32,7 +33,7 @@ impl Association {
     pub(super) fn write_outbox(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Leaving> {
         let (path, first) = self.outbox.take_first()?;
         if first.is_alone() {
-            self.write_alone(path, first, buffer)
+            self.write_alone(now, path, first, buffer)
         } else {
             Some(self.write_bundle(now, path, first, buffer))
         }
@@ -41,6 +42,7 @@ impl Association {
     /// A packet with one chunk; `None` if that is no more to be said.
     fn write_alone(
         &mut self,
+        now: Time,
         path: PathId,
         control: Control,
         buffer: &mut Vec<u8>,
@@ -59,11 +61,14 @@ impl Association {
                 let (fields, parameters) = self.init_chunk();
                 writer.init(&fields, &parameters);
             }
-            Control::MtuProbe(info, len, padding) => {
+            Control::MtuProbe(info, length, padding) => {
                 leaving.whole = true;
                 // Of the size that it shall have in the end.
-                let len = len - self.authenticator().len_before(ChunkType::HEARTBEAT);
+                let len = length - self.authenticator().len_before(ChunkType::HEARTBEAT);
                 write_probe(&mut writer, &info, len, padding);
+                let pad_chunk = padding == Padding::Chunk;
+                let event = || TraceEvent::MtuProbe { path, length, pad_chunk };
+                self.journal.trace(now, event);
             }
             Control::Asconf(_) => self.extras.changes.write(&mut writer),
             Control::AsconfAck(number, list, back) => {

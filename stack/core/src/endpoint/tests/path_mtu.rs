@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::*;
 use crate::endpoint::{Icmp, IcmpKind};
 use crate::stats::PathStats;
-use crate::{LossCause, MtuDiscovery, PathState};
+use crate::{LossCause, MtuDiscovery, PathState, TraceEvent};
 
 /// IP takes so much of a packet.
 const IP: usize = 20;
@@ -231,6 +231,70 @@ fn what_a_router_says_is_not_taken_for_true() {
     assert_eq!(path(&mut pair, a).mtu, 1432);
     pair.run(secs(700));
     assert_eq!(path(&mut pair, a).mtu, 1500, "it was a lie");
+}
+
+/// What the trace tells of it, each as it happens.
+#[test]
+fn each_step_of_the_search_is_told() {
+    let config = AssociationConfig { trace: true, ..searching(1500) };
+    let mut pair = Pair::new(&config, 1);
+    let real = Rc::new(Cell::new(1500));
+    let limit = Rc::clone(&real);
+    pair.drop = Box::new(move |sent| is_too_large(sent, limit.get()));
+    let (a, _) = pair.connect(&config);
+    let told = |pair: &mut Pair| {
+        let events: Vec<_> = std::iter::from_fn(|| pair.end(Side::A).poll_trace()).collect();
+        let line = |event: TraceEvent| match event {
+            TraceEvent::Mtu { old, new, cause, .. } => {
+                Some(format!("{old} to {new}: {}", cause.name()))
+            }
+            TraceEvent::MtuSearch { state, mtu, .. } => {
+                Some(format!("{} at {mtu}", state.map_or("off", |state| state.name())))
+            }
+            TraceEvent::MtuProbe { length, pad_chunk, .. } => {
+                Some(format!("probe {}, PAD: {pad_chunk}", length + IP))
+            }
+            _ => None,
+        };
+        events.into_iter().filter_map(|(_, _, event)| line(event)).collect::<Vec<_>>()
+    };
+    pair.run(secs(5));
+    let steps = told(&mut pair);
+    let expected = [
+        "base at 1280",
+        "probe 1280, PAD: true",
+        "searching at 1280",
+        "probe 1500, PAD: true",
+        "1280 to 1500: probe",
+        "complete at 1500",
+    ];
+    assert_eq!(steps.iter().filter(|step| expected.contains(&step.as_str())).count(), steps.len());
+    assert_eq!(steps[..2], expected[..2], "{steps:?}");
+    assert_eq!(steps[steps.len() - 2..], expected[4..], "{steps:?}");
+    // A router says that packets are too large, and one day they vanish.
+    let quoted = pair.log.iter().rfind(|sent| sent.from == Side::A).unwrap().bytes.clone();
+    let kind = IcmpKind::TooBig { mtu: 1400 };
+    let icmp = Icmp { destination: addresses(Side::Z, 1)[0], kind, quoted: Some(quoted) };
+    let now = pair.now;
+    pair.end(Side::A).handle_icmp(now, &icmp);
+    pair.run(secs(5));
+    let steps = told(&mut pair);
+    assert_eq!(steps[..2], ["1500 to 1280: icmp", "base at 1280"], "{steps:?}");
+    assert!(steps.contains(&"1280 to 1400: probe".to_owned()), "{steps:?}");
+    real.set(1300);
+    pair.send(Side::A, a, 0, vec![2; 5000]);
+    pair.run(secs(60));
+    let steps = told(&mut pair);
+    assert!(steps.contains(&"1400 to 1280: black-hole".to_owned()), "{steps:?}");
+    real.set(600);
+    set(&mut pair, a, |path| path.mtu_discovery = MtuDiscovery::probes(9000));
+    pair.run(secs(60));
+    let steps = told(&mut pair);
+    assert!(steps.contains(&"1280 to 512: unanswered".to_owned()), "{steps:?}");
+    set(&mut pair, a, |path| path.mtu_discovery = MtuDiscovery::Off);
+    pair.run(secs(1));
+    let steps = told(&mut pair);
+    assert_eq!(steps, ["512 to 1500: configured", "off at 1500"]);
 }
 
 /// Answers to probes that never arrived, which nobody can know: with another nonce, time or path, cut off; old ones again; and

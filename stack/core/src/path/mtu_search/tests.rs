@@ -11,7 +11,7 @@ const TIMES: [Option<Duration>; 2] = [Some(RTT), Some(Duration::from_millis(300)
 fn play(search: &mut Search, mut size: usize, real: usize, tells: bool) -> (usize, u32, u64) {
     let (mut now, mut probes) = (Time::ZERO, 0);
     search.begin(now);
-    while search.phase != SearchState::Complete {
+    while search.phase != MtuSearchState::Complete {
         now = search.due().expect("it goes on until it is complete");
         let (verdict, probe) = search.on_timer(now, size);
         if let Some(Verdict::TooLarge { .. }) = verdict {
@@ -177,7 +177,7 @@ fn padded(
 ) -> (usize, Vec<Padding>) {
     let (mut now, mut sent) = (Time::ZERO, Vec::new());
     search.begin(now);
-    while search.phase != SearchState::Complete && sent.len() < most {
+    while search.phase != MtuSearchState::Complete && sent.len() < most {
         now = search.due().unwrap();
         let (verdict, probe) = search.on_timer(now, size);
         if let Some(Verdict::TooLarge { proved }) = verdict {
@@ -234,22 +234,22 @@ fn nothing_is_gone_below_what_data_has_proved() {
         assert_eq!(search.on_data(Time::ZERO + RTT, Time::ZERO, proved), None);
         let size = lost_base(&mut search, BASE);
         assert_eq!(size, least, "{proved} bytes were acknowledged");
-        assert_eq!(search.phase == SearchState::Error, proved < BASE);
+        assert_eq!(search.phase == MtuSearchState::Error, proved < BASE);
     }
     // Data of the base that is acknowledged later ends the error.
     let mut search = Search::new(1500, 1500);
     let (size, _) = padded(&mut search, BASE, 4, never);
-    assert_eq!((size, search.phase), (512, SearchState::Error));
+    assert_eq!((size, search.phase), (512, MtuSearchState::Error));
     let now = Time::from_millis(9000);
     assert_eq!(search.on_data(now, Time::ZERO, BASE), Some(Verdict::Fits(BASE)));
-    assert_eq!(search.phase, SearchState::Searching);
+    assert_eq!(search.phase, MtuSearchState::Searching);
     // What left before a black hole, or before a router said that the base is too large, says nothing of the path since.
     search.on_black_hole(now, None);
     search.on_data(now, now - RTT, BASE);
     assert_eq!(lost_base(&mut search, BASE), 512);
     search.on_narrow(now);
     assert_eq!(search.on_data(now, now - RTT, BASE), None);
-    assert_eq!(search.phase, SearchState::Error);
+    assert_eq!(search.phase, MtuSearchState::Error);
 }
 
 /// Probes of the base leave, and none is answered. Gives PLPMTU behind them.

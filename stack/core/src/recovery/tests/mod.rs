@@ -125,7 +125,10 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
                 format!("forward to {} on {streams} streams", number(*tsn))
             }
             TraceEvent::EcnGivenUp { .. } => "ECN given up".to_owned(),
-            TraceEvent::Rtt { .. } => continue,
+            TraceEvent::Mtu { new, cause, .. } => format!("path MTU {new}: {}", cause.name()),
+            TraceEvent::Rtt { .. } | TraceEvent::MtuSearch { .. } | TraceEvent::MtuProbe { .. } => {
+                continue;
+            }
         };
         writeln!(text, "{:4} {line}", at.since(start).as_millis()).expect("a string grows");
     }
