@@ -152,5 +152,8 @@ fn sender(line: &mut String, number: Option<i64>, state: &SenderState) -> std::f
         SenderState::Lost { cause, .. } => write!(line, " {number} lost ({cause})"),
         SenderState::SentAgain { cause, .. } => write!(line, " {number} sent again ({cause})"),
         SenderState::Spurious { cause } => write!(line, " the loss was spurious ({cause})"),
+        SenderState::Mtu { mtu, cause } => write!(line, " path MTU {mtu} ({cause})"),
+        SenderState::MtuProbe { length } => write!(line, " probe of the path MTU, {length} bytes"),
+        SenderState::MtuSearch { state } => write!(line, " search for the path MTU: {state}"),
     }
 }

@@ -67,6 +67,23 @@ pub enum SenderState {
         /// Which mechanism found that.
         cause: String,
     },
+    /// The path MTU changed.
+    Mtu {
+        /// Bytes of the largest packet from now on.
+        mtu: u64,
+        /// What changed it.
+        cause: String,
+    },
+    /// A probe of the path MTU left.
+    MtuProbe {
+        /// Bytes of its packet.
+        length: u64,
+    },
+    /// The search for the path MTU is in another state (RFC 8899 §5.2).
+    MtuSearch {
+        /// That one.
+        state: String,
+    },
 }
 
 impl SenderState {
@@ -97,6 +114,11 @@ impl SenderState {
                 None => return Some(None),
             },
             "sctp:loss_spurious" => SenderState::Spurious { cause: cause()? },
+            "sctp:mtu_updated" => SenderState::Mtu { mtu: number("new")?, cause: cause()? },
+            "sctp:mtu_probe_sent" => SenderState::MtuProbe { length: number("length")? },
+            "sctp:mtu_search_updated" => {
+                SenderState::MtuSearch { state: printable(data["new"].as_str()?).into_owned() }
+            }
             _ => return Some(None),
         }))
     }
@@ -123,6 +145,12 @@ pub struct SenderSummary {
     pub retransmitted: BTreeMap<String, u64>,
     /// Losses that turned out to be none, by the mechanism that found it.
     pub spurious: BTreeMap<String, u64>,
+    /// The last path MTU, in bytes, of any path, if one changed.
+    pub mtu: Option<u64>,
+    /// Changes of a path MTU, by what changed it.
+    pub mtu_changes: BTreeMap<String, u64>,
+    /// Probes of a path MTU.
+    pub mtu_probes: u64,
 }
 
 /// Counts what a sender says.
@@ -138,6 +166,9 @@ pub(crate) struct SenderLog {
     lost: BTreeMap<String, u64>,
     retransmitted: BTreeMap<String, u64>,
     spurious: BTreeMap<String, u64>,
+    mtu: Option<u64>,
+    mtu_changes: BTreeMap<String, u64>,
+    mtu_probes: u64,
 }
 
 /// This many causes are told apart; a log of ours has fewer.
@@ -168,6 +199,12 @@ impl SenderLog {
             SenderState::Lost { cause, .. } => count(&mut self.lost, cause),
             SenderState::SentAgain { cause, .. } => count(&mut self.retransmitted, cause),
             SenderState::Spurious { cause } => count(&mut self.spurious, cause),
+            SenderState::Mtu { mtu, cause } => {
+                self.mtu = Some(*mtu);
+                count(&mut self.mtu_changes, cause);
+            }
+            SenderState::MtuProbe { .. } => self.mtu_probes += 1,
+            SenderState::MtuSearch { .. } => {}
         }
     }
 
@@ -183,6 +220,9 @@ impl SenderLog {
             lost: self.lost.clone(),
             retransmitted: self.retransmitted.clone(),
             spurious: self.spurious.clone(),
+            mtu: self.mtu,
+            mtu_changes: self.mtu_changes.clone(),
+            mtu_probes: self.mtu_probes,
         })
     }
 }

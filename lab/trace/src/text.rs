@@ -205,6 +205,13 @@ fn sender(out: &mut String, s: &SenderSummary) {
             let _ = writeln!(out, "      {what:<13} {}", list.join(", "));
         }
     }
+    if s.mtu_probes > 0 || s.mtu.is_some() {
+        let last = s.mtu.map_or("as it was".into(), |mtu| format!("{mtu} bytes at last"));
+        let changes =
+            s.mtu_changes.iter().map(|(cause, count)| format!(", {count} changes by {cause}"));
+        let changes: String = changes.collect();
+        let _ = writeln!(out, "      path MTU      {last}, {} probes{changes}", s.mtu_probes);
+    }
 }
 
 /// This many streams are told, those that wait longest on average.

@@ -5,7 +5,7 @@
 //! | `tresse::association` | info | established, closed and why, peer's shutdown, restart |
 //! | `tresse::association` | warn | ERROR chunks of the peer |
 //! | `tresse::path` | info | a path changes its state |
-//! | `tresse::recovery` | debug | chunk lost, T3-rtx expired, spurious, reneged, Limited Transmit, RTO.Min |
+//! | `tresse::recovery` | debug | chunk lost, T3-rtx expired, spurious, reneged, Limited Transmit, RTO.Min, path MTU and the search for it |
 //! | `tresse::congestion` | debug | the window is cut, given back or begins again |
 //! | `tresse::congestion` | trace | the window grows |
 //! | `tresse::rtt` | trace | round-trip time samples |
@@ -166,6 +166,17 @@ fn recovery(association: &str, event: &TraceEvent) {
         }
         TraceEvent::EcnGivenUp { path } => {
             debug!(target: "tresse::recovery", association, path = path.0, "ECN is given up");
+        }
+        TraceEvent::Mtu { path, old, new, cause } => debug!(
+            target: "tresse::recovery",
+            association, path = path.0, old, new, cause = cause.name(), "path MTU"
+        ),
+        TraceEvent::MtuSearch { path, state, mtu } => {
+            let state = state.map_or("off", |state| state.name());
+            debug!(
+                target: "tresse::recovery",
+                association, path = path.0, state, mtu, "search for the path MTU"
+            );
         }
         TraceEvent::TimerExpired { path, rto } => debug!(
             target: "tresse::recovery",

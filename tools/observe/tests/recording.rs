@@ -9,11 +9,13 @@ use std::time::Duration;
 use common::Pair;
 use serde_json::Value;
 use tresse::{
-    AssociationId, Authentication, ChunkType, Event, ObservedEvent, ObservedPacket, Observer, Ppid,
-    ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
+    AssociationId, Authentication, ChunkType, Event, MtuDiscovery, ObservedEvent, ObservedPacket,
+    Observer, Ppid, ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
 };
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
-use tresse_wire::{Cwr, Ecne, Mid, Packet, PacketWriter, RawChunk, SkippedMessages};
+use tresse_wire::{
+    Cwr, Ecne, GapAckBlock, Mid, Packet, PacketWriter, RawChunk, SackFlags, SkippedMessages,
+};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -138,6 +140,47 @@ async fn qlog_tells_what_re_config_chunks_ask_for_and_answer() {
     assert!(!schema.is_valid(&wrong), "{wrong}");
 }
 
+/// The loopback interface takes the largest packets that there are.
+#[tokio::test]
+async fn qlog_tells_how_the_path_mtu_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::with(Some(Box::new(qlog)), |association| {
+        association.mtu_discovery = MtuDiscovery::probes(9000);
+    })
+    .await;
+    while pair.theirs.path_stats()[0].mtu < 9000 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    pair.send(3, 10).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+    }
+    let of = |name: &str| {
+        let named = records.iter().filter(|record| record["name"] == name);
+        named.map(|record| record["data"].clone()).collect::<Vec<_>>()
+    };
+    let changes = of("sctp:mtu_updated");
+    assert_eq!(changes[0]["old"], 1280);
+    assert_eq!(changes[changes.len() - 1]["new"], 9000);
+    assert!(changes.iter().all(|change| change["trigger"] == "probe"), "{changes:?}");
+    let states = of("sctp:mtu_search_updated");
+    assert_eq!(states[0], serde_json::json!({"new": "base", "mtu": 1280}));
+    let probes = of("sctp:mtu_probe_sent");
+    // IPv4 and UDP headers are no part of the SCTP packet.
+    assert_eq!(probes[0], serde_json::json!({"length": 1252, "padding": "pad-chunk"}));
+    assert!(probes.iter().any(|probe| probe["length"] == 8972), "{probes:?}");
+    let mut wrong =
+        records.iter().find(|record| record["name"] == "sctp:mtu_updated").unwrap().clone();
+    wrong["data"]["trigger"] = "guess".into();
+    assert!(!schema.is_valid(&wrong), "{wrong}");
+}
+
 #[tokio::test]
 async fn qlog_tells_which_key_authenticates() {
     let folder = tempfile::tempdir().unwrap();
@@ -259,6 +302,10 @@ impl Observer for Forwards {
         writer.i_forward_tsn(Tsn(5), skipped.into_iter());
         writer.ecne(Ecne { lowest_tsn: Tsn(7), packets: Some(2) });
         writer.cwr(Cwr { lowest_tsn: Tsn(7), any_path: false, same_window: true });
+        let block = |start, end| std::iter::once(GapAckBlock { start, end });
+        let flags = SackFlags::default();
+        let repeated = std::iter::once(Tsn(4));
+        writer.nr_sack(flags, Tsn(3), 9000, block(2, 3), block(5, 8), repeated);
         writer.finish();
         self.qlog.packet(&ObservedPacket { packet: &bytes, ..*observed });
     }
@@ -317,6 +364,10 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
         {
             "chunk_type": "CWR", "length": 8, "lowest_tsn": 7,
             "any_path": false, "same_window": true,
+        },
+        {
+            "chunk_type": "NR-SACK", "length": 32, "cumulative_tsn_ack": 3, "a_rwnd": 9000,
+            "gap_ack_blocks": [[2, 3]], "nr_gap_ack_blocks": [[5, 8]], "duplicate_tsns": [4],
         },
     ]);
     assert!(echoes.contains(&&expected.as_array().unwrap()[..]), "{echoes:?}");

@@ -186,6 +186,34 @@ fn since_1970(text: &str) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
+/// What a SACK or an NR-SACK says.
+fn push_acknowledged(value: &mut Vec<u8>, kind: ChunkType, chunk: &Value) -> Option<()> {
+    let word = |key: &str| u32::try_from(chunk[key].as_u64()?).ok();
+    let list = |key: &str| chunk[key].as_array().map(Vec::as_slice);
+    let (blocks, duplicates) = (list("gap_ack_blocks")?, list("duplicate_tsns")?);
+    let is_nr = kind == ChunkType::NR_SACK;
+    let kept = if is_nr { list("nr_gap_ack_blocks")? } else { &[] };
+    let count = |list: &[Value]| u16::try_from(list.len()).ok().map(u16::to_be_bytes);
+    value.extend(word("cumulative_tsn_ack")?.to_be_bytes());
+    value.extend(word("a_rwnd")?.to_be_bytes());
+    value.extend(count(blocks)?);
+    if is_nr {
+        value.extend(count(kept)?);
+    }
+    value.extend(count(duplicates)?);
+    if is_nr {
+        // Reserved.
+        value.extend([0, 0]);
+    }
+    for offset in blocks.iter().chain(kept).flat_map(|block| [&block[0], &block[1]]) {
+        value.extend(u16::try_from(offset.as_u64()?).ok()?.to_be_bytes());
+    }
+    for tsn in duplicates {
+        value.extend(u32::try_from(tsn.as_u64()?).ok()?.to_be_bytes());
+    }
+    Some(())
+}
+
 /// Appends a chunk with the values that the log has; `None` if they are malformed.
 fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
     let name = chunk["chunk_type"].as_str()?;
@@ -199,7 +227,6 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
         let number = u8::from_str_radix(name.strip_prefix("0x")?, 16).ok()?;
         Some(ChunkType(number))
     })?;
-    let mut kind = kind;
     match kind {
         ChunkType::DATA => {
             value.extend(word("tsn")?.to_be_bytes());
@@ -229,22 +256,7 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
             value.extend(half("inbound_streams")?.to_be_bytes());
             value.extend(word("initial_tsn")?.to_be_bytes());
         }
-        ChunkType::SACK | ChunkType::NR_SACK => {
-            // What is beyond renegacy in an NR-SACK is not in the log.
-            kind = ChunkType::SACK;
-            let blocks = chunk["gap_ack_blocks"].as_array()?;
-            let duplicates = chunk["duplicate_tsns"].as_array()?;
-            value.extend(word("cumulative_tsn_ack")?.to_be_bytes());
-            value.extend(word("a_rwnd")?.to_be_bytes());
-            value.extend(u16::try_from(blocks.len()).ok()?.to_be_bytes());
-            value.extend(u16::try_from(duplicates.len()).ok()?.to_be_bytes());
-            for offset in blocks.iter().flat_map(|block| [&block[0], &block[1]]) {
-                value.extend(u16::try_from(offset.as_u64()?).ok()?.to_be_bytes());
-            }
-            for tsn in duplicates {
-                value.extend(u32::try_from(tsn.as_u64()?).ok()?.to_be_bytes());
-            }
-        }
+        ChunkType::SACK | ChunkType::NR_SACK => push_acknowledged(&mut value, kind, chunk)?,
         ChunkType::FORWARD_TSN => {
             value.extend(word("new_cumulative_tsn")?.to_be_bytes());
             let streams = chunk["skipped_streams"].as_array()?;
@@ -317,6 +329,7 @@ mod tests {
                 "ending": false, "user_data_length": 3, "initiate_tag": 1, "a_rwnd": 1500,
                 "outbound_streams": 1, "inbound_streams": 1, "initial_tsn": 9,
                 "cumulative_tsn_ack": 5, "gap_ack_blocks": [[2, 3], [5, 5]], "duplicate_tsns": [4],
+                "nr_gap_ack_blocks": [[8, 9]],
                 "lowest_tsn": 6, "packets": 3, "any_path": true, "same_window": false,
                 "new_cumulative_tsn": 8, "skipped_streams": [[1, 7], [2, 0]],
                 "message_identifier": 70_000, "skipped_messages": [[1, true, 70_000]],
@@ -335,6 +348,11 @@ mod tests {
             assert!(parsed.is_ok(), "{:?}: {parsed:?}", raw.chunk_type);
             if let Ok(tresse_wire::Chunk::ForwardTsn(forward)) = parsed {
                 assert_eq!((forward.new_cumulative_tsn.0, forward.skipped().len()), (8, 2));
+            }
+            if let Ok(tresse_wire::Chunk::NrSack(nr)) = parsed {
+                let ends = |block: tresse_wire::GapAckBlock| (block.start, block.end);
+                assert_eq!(nr.nr_gap_blocks().map(ends).collect::<Vec<_>>(), [(8, 9)]);
+                assert_eq!(nr.sack.duplicates().map(|tsn| tsn.0).collect::<Vec<_>>(), [4]);
             }
             if let Ok(tresse_wire::Chunk::Cwr(cwr)) = parsed {
                 assert_eq!((cwr.lowest_tsn.0, cwr.any_path, cwr.same_window), (6, true, false));

@@ -89,6 +89,19 @@ enum Data<'a> {
         skipped_streams: usize,
     },
     Nothing {},
+    Mtu {
+        old: usize,
+        new: usize,
+        trigger: &'static str,
+    },
+    MtuSearch {
+        new: &'static str,
+        mtu: usize,
+    },
+    MtuProbe {
+        length: usize,
+        padding: &'static str,
+    },
     Rtt {
         latest_rtt: f64,
         smoothed_rtt: f64,
@@ -239,6 +252,19 @@ impl<'a> Record<'a> {
                 ("sctp:limited_transmit", Some(path), Data::Nothing {})
             }
             TraceEvent::EcnGivenUp { path } => ("sctp:ecn_given_up", Some(path), Data::Nothing {}),
+            TraceEvent::Mtu { path, old, new, cause } => {
+                let data = Data::Mtu { old: *old, new: *new, trigger: cause.name() };
+                ("sctp:mtu_updated", Some(path), data)
+            }
+            TraceEvent::MtuSearch { path, state, mtu } => {
+                let new = state.map_or("off", |state| state.name());
+                ("sctp:mtu_search_updated", Some(path), Data::MtuSearch { new, mtu: *mtu })
+            }
+            TraceEvent::MtuProbe { path, length, pad_chunk } => {
+                let padding = if *pad_chunk { "pad-chunk" } else { "heartbeat-info" };
+                let data = Data::MtuProbe { length: *length, padding };
+                ("sctp:mtu_probe_sent", Some(path), data)
+            }
             TraceEvent::Rtt { path, sample, srtt, rto } => {
                 let (latest_rtt, smoothed_rtt) = (millis(*sample), millis(*srtt));
                 let data = Data::Rtt { latest_rtt, smoothed_rtt, rto: millis(*rto) };

@@ -6,7 +6,8 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use tresse::{Ecn, ObservedPacket};
 use tresse_wire::{
-    AddressRequest, Chunk, InitFields, Packet, Parameter, Parameters, Sack, StreamIds,
+    AddressRequest, Chunk, GapAckBlocks, InitFields, NrSack, Packet, Parameter, Parameters, Sack,
+    StreamIds,
 };
 
 /// The `data` of a packet event.
@@ -95,6 +96,15 @@ enum Fields {
         a_rwnd: u32,
         /// Offsets from the Cumulative TSN Ack, as in the chunk.
         gap_ack_blocks: Vec<(u16, u16)>,
+        duplicate_tsns: Vec<u32>,
+    },
+    NrSack {
+        cumulative_tsn_ack: u32,
+        a_rwnd: u32,
+        /// What may still be discarded.
+        gap_ack_blocks: Vec<(u16, u16)>,
+        /// What never will be.
+        nr_gap_ack_blocks: Vec<(u16, u16)>,
         duplicate_tsns: Vec<u32>,
     },
     Shutdown {
@@ -271,6 +281,10 @@ impl Change {
     }
 }
 
+fn offsets(blocks: GapAckBlocks<'_>) -> Vec<(u16, u16)> {
+    blocks.map(|block| (block.start, block.end)).collect()
+}
+
 fn listed<T>(parameters: &Parameters<'_>, of: fn(&Parameter<'_>) -> T) -> Vec<T> {
     parameters.parsed().map_while(Result::ok).map(|parameter| of(&parameter)).collect()
 }
@@ -302,7 +316,7 @@ impl Fields {
             Chunk::Init(init) => Fields::init(&init.fields()),
             Chunk::InitAck(init) => Fields::init(&init.fields()),
             Chunk::Sack(sack) => Fields::sack(sack),
-            Chunk::NrSack(nr_sack) => Fields::sack(&nr_sack.sack),
+            Chunk::NrSack(nr_sack) => Fields::nr_sack(nr_sack),
             Chunk::Shutdown(shutdown) => {
                 Fields::Shutdown { cumulative_tsn_ack: shutdown.cumulative_tsn_ack.0 }
             }
@@ -358,7 +372,18 @@ impl Fields {
         Fields::Sack {
             cumulative_tsn_ack: sack.cumulative_tsn_ack.0,
             a_rwnd: sack.a_rwnd,
-            gap_ack_blocks: sack.gap_blocks().map(|block| (block.start, block.end)).collect(),
+            gap_ack_blocks: offsets(sack.gap_blocks()),
+            duplicate_tsns: sack.duplicates().map(|tsn| tsn.0).collect(),
+        }
+    }
+
+    fn nr_sack(nr_sack: &NrSack<'_>) -> Fields {
+        let sack = &nr_sack.sack;
+        Fields::NrSack {
+            cumulative_tsn_ack: sack.cumulative_tsn_ack.0,
+            a_rwnd: sack.a_rwnd,
+            gap_ack_blocks: offsets(sack.gap_blocks()),
+            nr_gap_ack_blocks: offsets(nr_sack.nr_gap_blocks()),
             duplicate_tsns: sack.duplicates().map(|tsn| tsn.0).collect(),
         }
     }
