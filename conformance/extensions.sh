@@ -24,7 +24,17 @@ work=$(mktemp -d)
 trap 'exec 9>&-; rm -rf "$work"' EXIT
 failures=0 port=5000
 . "$here/guest.sh"
-boot 2 || { echo "FAILED: the guest does not come up"; exit 1; }
+boot 2 9000 || { echo "FAILED: the guest does not come up"; exit 1; }
+
+# width BYTES: no packet is larger in the first network.
+width() {
+    ip link set peer0 mtu $1
+    guest "ip link set vec0 mtu $1" >/dev/null
+}
+
+width 1500
+ip link set peer1 mtu 1500
+guest "ip link set vec1 mtu 1500" >/dev/null
 own=10.99.0.1,10.99.1.1 theirs=10.99.0.2,10.99.1.2
 # The last byte of the addresses of each.
 declare -A last=([tresse]=1 [kernel]=2)
@@ -42,7 +52,8 @@ on() {
     fi
 }
 
-# pair NAME SERVER CLIENT WORDS_OF_TRESSE WORDS_OF_KERNEL [WHO:TYPE...]: runs both, and looks for chunks of these types.
+# pair NAME SERVER CLIENT WORDS_OF_TRESSE WORDS_OF_KERNEL [WHO:TYPE...] [judge=COMMAND...]: runs both, and looks for chunks of
+# these types. A command says nothing if all is well.
 pair() {
     local name=$1 server=$2 client=$3 what=
     local -A words=([tresse]="--address $own $4" [kernel]="--address $theirs $5")
@@ -65,6 +76,12 @@ pair() {
     # Of each packet the source and the types of its chunks: "10.99.0.1 3,0".
     tshark -r "$work/capture" -T fields -e ip.src -e sctp.chunk_type >"$work/chunks" 2>/dev/null
     for wanted in "$@"; do
+        if [[ $wanted = judge=* ]]; then
+            local said
+            said=$(${wanted#judge=} $server $client)
+            [ -z "$said" ] || what="$what; $said"
+            continue
+        fi
         local sender=${wanted%%:*} type=${wanted#*:}
         grep -qE "^10\.99\.[01]\.${last[$sender]}[[:space:]](.*,)?$type(,|\$)" "$work/chunks" ||
             what="$what; no chunk of type $type by $sender"
@@ -90,7 +107,37 @@ wanted() {
 # What one end sends, and the other one then takes.
 sends="--send 240 --receive 0" takes="--send 0 --receive 240"
 bursts="--size 500 --streams 4 --interval 20 --burst 8 --no-delay"
-DATA=0 ERROR_ECNE=12 CWR=13 AUTH=15 I_DATA=64 ASCONF_ACK=128 RECONFIG=130 FORWARD_TSN=192 ASCONF=193
+DATA=0 ERROR_ECNE=12 CWR=13 AUTH=15 I_DATA=64 ASCONF_ACK=128 RECONFIG=130 PAD=132 FORWARD_TSN=192 ASCONF=193
+
+# larger_data WHO: whether it has sent data in packets of more than 8000 bytes, and none that was fragmented on the way.
+larger_data() {
+    local from="(ip.src == 10.99.0.${last[$1]} || ip.src == 10.99.1.${last[$1]})"
+    [ -n "$(tshark -r "$work/capture" -Y "$from && sctp.chunk_type == 0 && ip.len > 8000" 2>/dev/null | head -1)" ] ||
+        echo "no data by $1 in a packet of more than 8000 bytes"
+    [ -z "$(tshark -r "$work/capture" -Y "$from && ip.flags.mf == 1" 2>/dev/null | head -1)" ] ||
+        echo "a packet of $1 was fragmented"
+}
+
+# unimportant SERVER CLIENT: whether something of Tresse was given up, and only of those messages that matter least.
+unimportant() {
+    local end=server
+    [ $1 = tresse ] && end=client
+    tr -d '\r' <"$work/$end" | awk '
+        /^MISSING/ { n++; if (int($2 / 4) % 2 == 0) print "message " $2 " matters and is missing" }
+        END { if (n == 0) print "nothing was given up" }'
+}
+
+# in_order WHO: whether what waited on stream 3 left well before what had waited as long on stream 0.
+in_order() {
+    tshark -r "$work/capture" -Y "(ip.src == 10.99.0.${last[$1]} || ip.src == 10.99.1.${last[$1]}) && sctp.chunk_type == 0" \
+        -T fields -e sctp.data_sid 2>/dev/null | tr ',' '\n' | awk '
+        { sub(/^0x0*/, ""); sum[$1 + 0] += NR; n[$1 + 0]++ }
+        END {
+            if (n[0] < 100 || n[3] < 100) { print "few chunks: " n[0] " and " n[3]; exit }
+            ahead = sum[0] / n[0] - sum[3] / n[3]
+            if (ahead < 4) print "stream 3 is only " ahead " chunks ahead of stream 0"
+        }'
+}
 
 if wanted reconfiguration; then
     all="--with reset $bursts --messages 240 --duplex"
@@ -121,6 +168,36 @@ if wanted partial-reliability; then
         nft delete table ip loss
     done
     guest "tc qdisc del dev vec0 root" >/dev/null
+fi
+
+if wanted priorities; then
+    # Half of the messages do not matter, and of what is sent in the time the link takes about half. What is given up was never
+    # sent, so that there is nothing to pass over. That the kernel makes room, too, is in the matrix.
+    nft add table ip narrow
+    nft add chain ip narrow output "{ type filter hook output priority 0 ; }"
+    nft add rule ip narrow output ip protocol 132 @th,96,8 0 limit rate over 400 kbytes/second burst 8000 bytes drop
+    both "the least important first by Tresse's end" \
+        "--size 4000 --streams 4 --interval 20 --burst 4 --send 400 --receive 0 --priorities 1,9 --send-buffer 65536" \
+        "--size 4000 --streams 4 --send 0 --receive 400 --partial" tresse:$DATA judge=unimportant
+    nft delete table ip narrow
+    # The stream scheduler (RFC 8260): a whole burst waits for the window.
+    guest "tc qdisc add dev vec0 root netem delay 40ms" >/dev/null
+    many="--with stream-priorities --size 1000 --streams 4"
+    for sender in tresse kernel; do
+        words=("$many --send 1200 --receive 0" "$many --send 0 --receive 1200")
+        [ $sender = tresse ] || words=("${words[1]}" "${words[0]}")
+        both "stream 3 before stream 0 by $sender's end" "${words[@]}" "judge=in_order $sender"
+    done
+    guest "tc qdisc del dev vec0 root" >/dev/null
+fi
+
+if wanted mtu-search; then
+    # The kernel probes for the first time when 5 s are over.
+    width 9000
+    all="--with mtu-search --size 16000 --streams 4 --interval 100 --messages 90 --duplex"
+    both "larger packets, searched by both ends" "$all" "$all" tresse:$PAD kernel:$PAD "judge=larger_data tresse"
+    width 1500
+    both "no larger ones where none pass" "$all" "$all" tresse:$PAD
 fi
 
 if wanted authentication; then

@@ -2,15 +2,16 @@
 # the interfaces peer0, peer1, ... Interface N has 10.99.N.1 here and 10.99.N.2 there. To be sourced, with `here` and `work` set;
 # file descriptor 9 keeps the guest, and it goes with the script.
 
-# boot [INTERFACES]: its process number is in $guest_process afterwards.
+# boot [INTERFACES [MTU]]: its process number is in $guest_process afterwards.
 boot() {
-    local n interfaces=${1:-1} words=
+    local n interfaces=${1:-1} mtu=${2:-1500} words=
     cc -O1 -I "$here/interop" -o "$work/agent" "$here/interop/linux-uml/peer.c" -lsctp || return 1
     for n in $(seq 0 $((interfaces - 1))); do
         ip tuntap add dev peer$n mode tap
+        ip link set peer$n mtu $mtu
         ip addr add 10.99.$n.1/24 dev peer$n
         ip link set peer$n up
-        words="$words vec$n:transport=tap,ifname=peer$n,depth=128,gro=1"
+        words="$words vec$n:transport=tap,ifname=peer$n,depth=128,gro=1,mtu=$mtu"
     done
     # See there: processors with more state than user-mode Linux knows of.
     cc -O2 -shared -fPIC -o "$work/xstate.so" "$here/interop/linux-uml/xstate.c" || return 1

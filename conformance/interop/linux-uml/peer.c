@@ -23,7 +23,7 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search"
+#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search, stream-priorities"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "nr-sack", "no NR-SACK chunks" }
@@ -58,9 +58,6 @@ static void set_kernel(const char *name, const char *value)
 
 static void start_stack(void)
 {
-	/* Sockets that are made later search for the path MTU, and probe this often at most. */
-	if (with("mtu-search"))
-		set_kernel("plpmtud_probe_interval", "5000");
 }
 
 /* Up to four addresses of one family, one behind the other, as sctp_bindx wants them. */
@@ -90,6 +87,45 @@ static void set_option(int sock, int name, const void *value, socklen_t length)
 {
 	if (setsockopt(sock, IPPROTO_SCTP, name, value, length) != 0)
 		fail("setsockopt %d: %s", name, strerror(errno));
+}
+
+/* RFC 8899, as the kernel's linux/sctp.h has it, since 5.15. */
+#define PROBE_INTERVAL 133
+struct probe_interval {
+	sctp_assoc_t association;
+	struct sockaddr_storage address;
+	uint32_t milliseconds;
+};
+
+/* The path MTU is searched, with probes this often at most: the kernel takes nothing shorter. */
+static void search_mtu(int sock)
+{
+	struct probe_interval interval = { .milliseconds = 5000 };
+
+	if (with("mtu-search"))
+		set_option(sock, PROBE_INTERVAL, &interval, sizeof(interval));
+}
+
+/* RFC 8260 §3.4, §4.3.2: what waits on a stream leaves before all that waits on those before it. */
+#define PEER_SCHEDULER_VALUE 124
+#define PEER_BY_PRIORITY 1
+struct stream_value {
+	sctp_assoc_t association;
+	uint16_t stream, value;
+};
+
+static void prefer_streams(int sock)
+{
+	struct sctp_assoc_value scheduler = { .assoc_value = PEER_BY_PRIORITY };
+
+	if (!with("stream-priorities"))
+		return;
+	set_option(sock, PEER_SCHEDULER, &scheduler, sizeof(scheduler));
+	for (uint16_t i = 0; i < options.streams; i++) {
+		struct stream_value value = { .stream = i, .value = options.streams - 1 - i };
+
+		set_option(sock, PEER_SCHEDULER_VALUE, &value, sizeof(value));
+	}
 }
 
 /* RFC 6951, as the kernel's linux/sctp.h has it; that of libsctp does not know it yet. */
@@ -167,6 +203,7 @@ static int establish(void)
 			fail("send buffer: %s", strerror(errno));
 	}
 	encapsulate(sock, family);
+	search_mtu(sock);
 	allow_resets(sock);
 	allow_interleaving(sock);
 	allow_marks(sock);
@@ -189,11 +226,13 @@ static int establish(void)
 			close(sock);
 		/* The kernel asks the endpoint of this socket, which inherits nothing of that. */
 		allow_changes(accepted);
+		prefer_streams(accepted);
 		return accepted;
 	}
 	int remotes = addresses(options.peer, options.peer_port, remote.bytes, &family);
 	if (sctp_connectx(sock, &remote.address, remotes, NULL) != 0)
 		fail("connect: %s", strerror(errno));
+	prefer_streams(sock);
 	return sock;
 }
 
