@@ -112,7 +112,7 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     }
     let piece = if len <= LEAST_PIECE { LEAST_PIECE } else { largest_piece(fd) };
     let result = if len <= piece {
-        ask(fd, sock, &mut header, out.more, len)?;
+        agree(fd, sock, &mut header, out, len)?;
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
         long(fd, sock, &header, out, len)
@@ -130,6 +130,41 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
 /// For how long the engine's word on an association of a one-to-many socket holds: the association
 /// may end without a notification.
 const APPROVAL: Duration = Duration::from_millis(5);
+
+/// Asks the engine whether a message can be sent, and waits for room in the send buffer of its association if need be, which
+/// keeps nobody from sending to others.
+fn agree(
+    fd: i32,
+    sock: &Sock,
+    header: &mut TxHeader,
+    out: &Outgoing<'_>,
+    len: usize,
+) -> Fallible<()> {
+    let mut patience = None;
+    loop {
+        match ask(fd, sock, header, out.more, len) {
+            Err(libc::EAGAIN) => {}
+            result => return result,
+        }
+        let patience = *patience.get_or_insert(deadline(fd)?);
+        hold_off(fd, out.flags, patience)?;
+    }
+}
+
+/// When a program's patience with a send is over (SO_SNDTIMEO).
+fn deadline(fd: i32) -> Fallible<Option<Instant>> {
+    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    Ok(patience.and_then(|patience| Instant::now().checked_add(patience)))
+}
+
+/// Waits until the engine takes something again, unless the program does not wait: EAGAIN, and `poll` says no until then.
+fn hold_off(fd: i32, flags: i32, deadline: Option<Instant>) -> Fallible<()> {
+    fill(fd);
+    if flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
+        return Err(libc::EAGAIN);
+    }
+    wait_for_room(fd, deadline)
+}
 
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
 /// one-to-many socket then names its association.
@@ -149,22 +184,25 @@ fn ask(
         if !sock.many && header.address.is_none() && !peer_is_done(fd) {
             return Ok(());
         }
-        if let Some(old) = *approved
+        if let Some(old) = approved.as_mut()
             && (old.association, old.address) == asked
             && Instant::now() < old.ends
-            && (sock.many || !peer_is_done(fd))
+            && (if sock.many { old.bytes > 0 } else { !peer_is_done(fd) })
         {
+            old.bytes = old.bytes.saturating_sub(len as u32);
             header.association = old.number;
             return Ok(());
         }
     }
+    *approved = None;
     if header.sinfo_flags & sinfo::SENDALL != 0 {
         return Ok(());
     }
-    let (streams, number) = check(sock, header, more, len)?;
+    let (streams, Allowed { number, bytes }) = check(sock, header, more, len)?;
     sock.streams.store(streams as u32, Ordering::Relaxed);
-    let ends = Instant::now() + APPROVAL;
-    *approved = plain.then_some(Approval { association: asked.0, address: asked.1, number, ends });
+    let (ends, bytes) = (Instant::now() + APPROVAL, bytes.saturating_sub(len as u32));
+    let (association, address) = asked;
+    *approved = plain.then_some(Approval { association, address, number, ends, bytes });
     header.association = number;
     Ok(())
 }
@@ -175,8 +213,21 @@ fn peer_is_done(fd: i32) -> bool {
     matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1))
 }
 
+/// What the engine lets a program write without asking again.
+struct Allowed {
+    /// The association's number.
+    number: u32,
+    /// Bytes, if it is one of several.
+    bytes: u32,
+}
+
 /// Asks the engine: how many streams can be used without asking again, and the association.
-fn check(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<(i64, u32)> {
+fn check(
+    sock: &Sock,
+    header: &TxHeader,
+    more: &[SocketAddr],
+    len: usize,
+) -> Fallible<(i64, Allowed)> {
     let request = question(Op::CheckSend, sock, header, more, len);
     let answer = exchange(dial(SocketFlags::empty())?, &request)?;
     Ok(heed(sock, header, answer))
@@ -189,7 +240,7 @@ fn question(op: Op, sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: us
 }
 
 /// What the engine's answer says of the socket.
-fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, u32) {
+fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, Allowed) {
     if streams > 0 {
         sock.set_connecting(false);
     }
@@ -197,7 +248,8 @@ fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, u32)
         // It has an association now.
         sock.set_stage(Stage::Busy);
     }
-    (streams, Fields(&answer).u32(0))
+    let fields = Fields(&answer);
+    (streams, Allowed { number: fields.u32(0), bytes: fields.u32(4) })
 }
 
 /// The association that a message to these addresses is for, which is opened if there is none.
@@ -207,7 +259,7 @@ fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, u32)
 pub fn associate(sock: &Sock, header: &TxHeader, peers: &[SocketAddr]) -> Fallible<u32> {
     let (first, more) = peers.split_first().ok_or(libc::EINVAL)?;
     let header = TxHeader { address: Some(*first), ..*header };
-    check(sock, &header, more, 0).map(|(_, number)| number)
+    check(sock, &header, more, 0).map(|(_, allowed)| allowed.number)
 }
 
 fn frame(
@@ -238,8 +290,7 @@ fn largest_piece(fd: i32) -> usize {
 /// A message that one frame cannot hold. The engine has agreed to take all of it before the first piece is
 /// written, so that nobody waits in the middle for a peer that does not read.
 fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
-    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
-    let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+    let patience = deadline(fd)?;
     *lock(&sock.approved) = None;
     loop {
         let conn = dial(SocketFlags::empty())?;
@@ -250,12 +301,7 @@ fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize)
                 return write_pieces(&conn, out.iov, len);
             }
         }
-        // `poll` says no until the engine takes something again.
-        fill(fd);
-        if out.flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
-            return Err(libc::EAGAIN);
-        }
-        wait_for_room(fd, deadline)?;
+        hold_off(fd, out.flags, patience)?;
     }
 }
 

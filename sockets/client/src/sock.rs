@@ -81,6 +81,8 @@ pub(crate) struct Approval {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) number: u32,
     pub(crate) ends: Instant,
+    /// Bytes that may be written until then, of a one-to-many socket.
+    pub(crate) bytes: u32,
 }
 
 impl Sock {

@@ -59,7 +59,8 @@ pub enum Op {
     TakeError = 10,
     /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
     /// of the peer; opens an association if it needs one. Value: how many streams may be used
-    /// without asking again. Payload: the association's number.
+    /// without asking again. Payload: the association's number, and how many bytes may be written to it before the client
+    /// asks again if the socket is one-to-many (u32 each). EAGAIN if the send buffer of such an association is full.
     CheckSend = 11,
     /// Detach the association `a` from a one-to-many socket, for `Accept`.
     PeelOff = 12,

@@ -82,10 +82,10 @@ impl Engine {
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
         if peeled {
             socket.peeled_from = Some(from);
-            // What it could not take yet goes with it, and no longer holds up the others.
-            let stalled = std::mem::take(&mut parent.stalled);
-            (socket.stalled, parent.stalled) =
-                stalled.into_iter().partition(|(header, _)| header.association == number);
+            // What it could not take yet goes with it.
+            for message in parent.stalled.remove(number) {
+                socket.stalled.push(number, message);
+            }
         }
         socket.bound.clone_from(&parent.bound);
         socket.port = parent.port;
@@ -107,7 +107,7 @@ impl Engine {
             self.refresh_open_port(port)?;
         }
         if peeled {
-            self.resume(from);
+            self.resume(from, number);
             // It may have been the only one that was served.
             self.pump(from);
         }
@@ -161,8 +161,7 @@ impl Engine {
             }
             Op::CheckSend => {
                 let (header, more, len) = asked(request)?;
-                self.check_send(id, &header, &more, len)
-                    .map(|(streams, number)| (streams.into(), number.to_le_bytes().to_vec()))
+                self.check_send(id, &header, &more, len).map(|allowed| allowed.answer())
             }
             Op::Expects => self.expects(id).map(nothing),
             Op::Shown => self.shown(id).map(|shown| (shown.bits().into(), Vec::new())),

@@ -47,7 +47,7 @@ impl Engine {
                 self.pump(id);
             }
             (Event::Readable, None) => self.discard(core),
-            (Event::Writable, Some(id)) => self.resume(id),
+            (Event::Writable, Some(id)) => self.resume(id, number),
             (
                 Event::SendFailed(failure) | Event::Expired(failure) | Event::Abandoned(failure),
                 Some(id),
@@ -121,7 +121,7 @@ impl Engine {
         // for a peer that may never read again, and must hear of it.
         self.take_frames(id);
         let Some(socket) = self.sockets.get(&id) else { return };
-        let stalled = !socket.stalled.is_empty();
+        let stalled = socket.stalled.waits(number);
         if !waiting && (stalled || socket.hears_more()) {
             self.stop_reading(id);
         }
@@ -130,7 +130,7 @@ impl Engine {
             self.end_socket(id, Ending::Reading);
         }
         if stalled {
-            self.resume(id);
+            self.resume(id, number);
         }
     }
 
@@ -345,16 +345,12 @@ impl Engine {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let (many, connection) = (socket.many, Rc::clone(&socket.conn));
         connection.changed.notify_one();
-        let waiting = std::mem::take(&mut socket.stalled);
-        let (lost, kept) =
-            waiting.into_iter().partition(|(header, _)| !many || header.association == number);
-        socket.stalled = kept;
-        for (header, payload) in lost {
+        for (header, payload) in socket.stalled.remove(number) {
             self.give_back(id, &header, payload);
         }
         if many {
             // What was written for it before comes back, too.
-            self.resume(id);
+            self.resume(id, number);
             return self.pump(id);
         }
         let Some(socket) = self.sockets.get_mut(&id) else { return };

@@ -8,6 +8,7 @@
 use bytes::Bytes;
 
 use super::calls::asked;
+use super::send::Allowed;
 use super::shared::{Shared, answer};
 use super::socket::{Conn, Received};
 use super::{Engine, Fallible};
@@ -18,8 +19,7 @@ use tresse_socket_protocol::protocol::{MAX_PIECE, Request, TxHeader};
 struct Agreed {
     header: TxHeader,
     len: usize,
-    streams: u16,
-    association: u32,
+    allowed: Allowed,
 }
 
 impl Engine {
@@ -31,9 +31,9 @@ impl Engine {
             return Err(errno::EMSGSIZE);
         }
         let all = self.socket(id)?.many && header.sinfo_flags & sinfo::SENDALL != 0;
-        let (streams, association) = if all {
+        let allowed = if all {
             self.take_frames(id);
-            (0, 0)
+            Allowed::default()
         } else {
             self.check_send(id, &header, &more, len)?
         };
@@ -44,21 +44,21 @@ impl Engine {
         if !socket.reads() {
             return Err(errno::EPIPE);
         }
-        Ok(Agreed { header: TxHeader { association, ..header }, len, streams, association })
+        Ok(Agreed { header: TxHeader { association: allowed.association, ..header }, len, allowed })
     }
 }
 
 /// Serves a connection for a message of several frames.
 pub(super) async fn serve_long(engine: &Shared, request: &Request, conn: &Conn) {
     let agreed = engine.borrow_mut().agree(request);
-    let Agreed { header, len, streams, association } = match agreed {
+    let Agreed { header, len, allowed } = match agreed {
         Ok(agreed) => agreed,
         Err(error) => {
             answer(conn, Err(error));
             return;
         }
     };
-    answer(conn, Ok((streams.into(), association.to_le_bytes().to_vec())));
+    answer(conn, Ok(allowed.answer()));
     let Some(message) = collect(conn, len).await else { return };
     let result = engine.borrow_mut().send_whole(request.socket, header, message);
     answer(conn, result.map(|()| (0, Vec::new())));

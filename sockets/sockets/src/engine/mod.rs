@@ -33,6 +33,7 @@ mod serve;
 mod shared;
 mod socket;
 mod socket_options;
+mod stalled;
 mod stream_options;
 #[cfg(test)]
 mod tests;

@@ -9,11 +9,31 @@ use tresse::{AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendO
 use super::bind::is_for_many;
 use super::notification::Notification;
 use super::reliability_options::reliability;
-use super::socket::{Ending, Received, Socket};
+use super::socket::{Ending, Received};
+use super::stalled::ALLOWED;
 use super::{Engine, Fallible, unspecified_is_local};
 use tresse_core::SendError;
 use tresse_socket_protocol::abi::{canonical, errno, sinfo};
 use tresse_socket_protocol::protocol::{HEADER, TxHeader, flag, kind};
+
+/// A message that may be sent.
+#[derive(Default)]
+pub(super) struct Allowed {
+    /// So many streams are there, 0 if the client is to ask again.
+    streams: u16,
+    pub(super) association: u32,
+    /// Bytes that may be written to that association of a one-to-many socket before the client asks again. The message
+    /// itself may be longer.
+    bytes: u32,
+}
+
+impl Allowed {
+    /// As `CheckSend` is answered.
+    pub(super) fn answer(&self) -> (i64, Vec<u8>) {
+        let payload = [self.association.to_le_bytes(), self.bytes.to_le_bytes()].concat();
+        (self.streams.into(), payload)
+    }
+}
 
 /// What became of a frame.
 #[derive(PartialEq, Eq)]
@@ -36,13 +56,11 @@ impl Engine {
             let conn = socket.conn.clone();
             let mut buffer = std::mem::take(&mut self.buffer);
             let received = conn.receive(&mut buffer);
-            let stalled = match &received {
-                Received::Frame(len) => self.take_frame(id, &buffer[..*len]) == Taken::Stalled,
-                _ => false,
-            };
+            if let Received::Frame(len) = &received {
+                self.take_frame(id, &buffer[..*len]);
+            }
             self.buffer = buffer;
             match received {
-                Received::Frame(_) if stalled => return false,
                 Received::Frame(_) => {}
                 Received::Nothing => return true,
                 Received::End(_) if self.sockets.get(&id).is_some_and(|s| s.deaf) => {
@@ -52,6 +70,7 @@ impl Engine {
                 Received::End(unread) => {
                     // The mark of the end is never read.
                     let told = self.sockets.get(&id).is_some_and(|s| s.told != Ending::No);
+                    self.take_without_room(id);
                     self.close(id, unread && !told);
                     return true;
                 }
@@ -69,8 +88,11 @@ impl Engine {
         }
     }
 
-    /// As `readable`, for callers that do not care whether there is more.
+    /// As `readable`, for callers that do not care whether there is more, and also if the program was told to wait.
     pub(super) fn take_frames(&mut self, id: u64) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.refused = false;
+        }
         let _ = self.readable(id);
     }
 
@@ -83,43 +105,54 @@ impl Engine {
     /// send buffers all the same, and the associations are shut down behind it: so T5-shutdown-guard is there
     /// for a peer that never reads again. As in Linux, SO_LINGER with 0 throws it away.
     pub(crate) fn leave(&mut self, id: u64) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        if socket.options.linger == Some(0) {
+        self.take_without_room(id);
+        let Some(socket) = self.sockets.get(&id) else { return };
+        // Memory is short, and no program is there that could wait for more; or SO_LINGER says so.
+        if socket.is_held_up() {
             return self.close(id, false);
-        }
-        socket.gone = true;
-        self.resume(id);
-        // Memory is short, and no program is there that could wait for more.
-        if self.sockets.get(&id).is_some_and(Socket::is_held_up) {
-            self.close(id, false);
-        }
-    }
-
-    /// There may be room in a send buffer.
-    pub(super) fn resume(&mut self, id: u64) {
-        loop {
-            let Some(socket) = self.sockets.get_mut(&id) else { return };
-            let Some((header, payload)) = socket.stalled.pop_front() else {
-                socket.conn.changed.notify_one();
-                break;
-            };
-            if self.pass_on(id, &header, payload) == Taken::Stalled {
-                return;
-            }
         }
         self.take_frames(id);
     }
 
-    fn take_frame(&mut self, id: u64, frame: &[u8]) -> Taken {
-        let Some(header) = TxHeader::decode(frame) else {
-            self.refuse_frame(id);
-            return Taken::Done;
-        };
-        if header.kind != kind::DATA {
-            return Taken::Done;
+    /// The program has gone, and so nobody waits for room: the send buffers take what is there.
+    fn take_without_room(&mut self, id: u64) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if socket.options.linger == Some(0) {
+            return;
         }
-        let header = self.complete(id, header);
-        self.take_message(id, header, Bytes::copy_from_slice(&frame[HEADER..]))
+        socket.gone = true;
+        for number in socket.stalled.associations() {
+            self.retry(id, number);
+        }
+    }
+
+    /// There may be room in the send buffer of an association.
+    pub(super) fn resume(&mut self, id: u64, number: u32) {
+        self.retry(id, number);
+        let Some(socket) = self.sockets.get(&id) else { return };
+        if !socket.stalled.waits(number) {
+            socket.conn.changed.notify_one();
+            self.take_frames(id);
+        }
+    }
+
+    /// Hands on what waits for room in the send buffer of an association, as far as there is some.
+    fn retry(&mut self, id: u64, number: u32) {
+        loop {
+            let Some(socket) = self.sockets.get_mut(&id) else { return };
+            let Some((header, payload)) = socket.stalled.pop(number) else { return };
+            if self.pass_on(id, &header, payload) == Taken::Stalled {
+                return;
+            }
+        }
+    }
+
+    fn take_frame(&mut self, id: u64, frame: &[u8]) {
+        let Some(header) = TxHeader::decode(frame) else { return self.refuse_frame(id) };
+        if header.kind == kind::DATA {
+            let header = self.complete(id, header);
+            self.take_message(id, header, Bytes::copy_from_slice(&frame[HEADER..]));
+        }
     }
 
     /// Something was written past the C library, so its length and its place among the messages are
@@ -171,15 +204,15 @@ impl Engine {
         }
     }
 
-    /// Whether a message with this header, of `len` bytes, would be taken; how many streams there
-    /// are, 0 if the client is to ask again, and the association.
+    /// Whether a message with this header, of `len` bytes, would be taken. EAGAIN if others of its association wait for room
+    /// in its send buffer, and the socket has more than one.
     pub(super) fn check_send(
         &mut self,
         id: u64,
         header: &TxHeader,
         more: &[SocketAddr],
         len: usize,
-    ) -> Fallible<(u16, u32)> {
+    ) -> Fallible<Allowed> {
         let socket = self.socket(id)?;
         // As in the kernel: a one-to-one socket has `shutdown`, and SO_LINGER for an abort.
         let ends = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT) != 0;
@@ -226,8 +259,17 @@ impl Engine {
         if header.flags & flag::KEY != 0 {
             self.check_named_key(core, header.key)?;
         }
+        let socket = self.sockets.get_mut(&id).ok_or(errno::EBADF)?;
+        let aborts = header.sinfo_flags & sinfo::ABORT != 0;
+        if socket.many && socket.stalled.waits(number) && len > 0 && !aborts {
+            socket.refused = true;
+            socket.conn.changed.notify_one();
+            return Err(errno::EAGAIN);
+        }
+        let bytes = socket.options.config.send_buffer.min(ALLOWED) as u32;
         // How many the peer grants is not known before.
-        Ok((if established && !whole { streams } else { 0 }, number))
+        let streams = if established && !whole { streams } else { 0 };
+        Ok(Allowed { streams, association: number, bytes })
     }
 
     /// Sends a message that came in several frames.
@@ -249,20 +291,21 @@ impl Engine {
     }
 
     /// A message that the program has written: behind those that wait, if there are any.
-    fn take_message(&mut self, id: u64, header: TxHeader, payload: Bytes) -> Taken {
+    fn take_message(&mut self, id: u64, header: TxHeader, payload: Bytes) {
         // It may have been written before the association was peeled off.
         let heir = self.heir(id, header.association);
         if heir != id {
-            let _ = self.take_message(heir, header, payload);
-            return Taken::Done;
+            return self.take_message(heir, header, payload);
         }
-        match self.sockets.get_mut(&id) {
-            Some(socket) if !socket.stalled.is_empty() => {
-                socket.stalled.push_back((header, payload));
-                Taken::Stalled
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            let own = socket.associations.first().copied().filter(|_| !socket.many);
+            let number = own.unwrap_or(header.association);
+            // An abort waits for nobody.
+            if socket.stalled.waits(number) && header.sinfo_flags & sinfo::ABORT == 0 {
+                return socket.stalled.push(number, (header, payload));
             }
-            _ => self.pass_on(id, &header, payload),
         }
+        self.pass_on(id, &header, payload);
     }
 
     /// Hands a message to its association. One that has to wait is in front then.
@@ -330,11 +373,17 @@ impl Engine {
             .unwrap_or_default();
         for number in numbers {
             let header = TxHeader { association: number, address: None, ..*header };
-            if self.send_to(id, number, &header, payload.clone()) == Taken::Stalled
-                && let Some(socket) = self.sockets.get_mut(&id)
-                && let Some((header, payload)) = socket.stalled.pop_front()
-            {
-                self.give_back(id, &header, payload);
+            let waits =
+                |engine: &Engine| engine.sockets.get(&id).is_some_and(|s| s.stalled.waits(number));
+            let mut full = waits(self);
+            if !full && self.send_to(id, number, &header, payload.clone()) == Taken::Stalled {
+                full = true;
+                if let Some(socket) = self.sockets.get_mut(&id) {
+                    socket.stalled.pop(number);
+                }
+            }
+            if full {
+                self.give_back(id, &header, payload.clone());
                 self.end_if_asked(number, &header);
             }
         }
@@ -386,7 +435,7 @@ impl Engine {
             }
             if result == Err(SendError::WouldBlock) {
                 if let Some(socket) = self.sockets.get_mut(&id) {
-                    socket.stalled.push_front((*header, payload));
+                    socket.stalled.put_back(number, (*header, payload));
                 }
                 return Taken::Stalled;
             }

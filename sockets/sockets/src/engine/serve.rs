@@ -26,9 +26,12 @@ use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
 use super::shared::{Shared, answer};
-use super::socket::{Conn, Received, watch};
+use super::socket::{Conn, Received, Socket, watch};
 use tresse_socket_protocol::abi::errno;
 use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
+
+/// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most.
+const REFUSED: Duration = Duration::from_millis(10);
 
 /// What an engine is to be like.
 #[derive(Clone, Debug)]
@@ -436,8 +439,8 @@ async fn over(engine: &Shared, number: u32) {
 /// Passes frames on between a program's socket and the engine, until the program closes it.
 async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
     loop {
-        let (reads, writes, held_up, over) = match engine.borrow().sockets.get(&id) {
-            Some(s) => (s.reads(), !s.out.is_empty(), s.is_held_up(), s.drained),
+        let (writes, held_up, over, refused) = match engine.borrow().sockets.get(&id) {
+            Some(s) => (!s.out.is_empty(), s.is_held_up(), s.drained, s.refused),
             None => return,
         };
         // Nothing is read, so that the descriptor is readable says nothing, and reading does not tell of the end.
@@ -452,6 +455,8 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
         let shut = deaf && conn.is_shut();
         tokio::select! {
             () = conn.changed.notified() => {}
+            // The program may try again, with that association or another one.
+            () = sleep(REFUSED), if refused => engine.borrow_mut().take_frames(id),
             // Of reading and writing the kernel says that they are at their end.
             guard = conn.fd.ready(Interest::ERROR), if shut => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
@@ -459,10 +464,14 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
             }
             guard = conn.fd.readable(), if !deaf => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
+                // A request may have changed that meanwhile.
+                let reads = engine.borrow().sockets.get(&id).is_some_and(Socket::reads);
                 if reads {
                     if engine.borrow_mut().readable(id) {
                         guard.clear_ready();
                     }
+                } else if refused && conn.is_hung_up() {
+                    engine.borrow_mut().take_frames(id);
                 } else if conn.is_hung_up() {
                     return engine.borrow_mut().hang_up(id);
                 } else {

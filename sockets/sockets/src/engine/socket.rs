@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_send_buffer_size;
@@ -17,7 +16,8 @@ use tresse::{AssociationConfig, Families};
 
 use super::notification::event;
 use super::options::Options;
-use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader};
+use super::stalled::Stalled;
+use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER};
 
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
@@ -175,9 +175,12 @@ pub(crate) struct Socket {
     pub(crate) stretched: bool,
     /// A message was framed for the program, so what it leaves unread is not only notifications.
     pub(crate) delivered: bool,
-    /// Messages that wait for room in a send buffer, with their associations: one, and those of several
-    /// frames that had begun to come before.
-    pub(crate) stalled: VecDeque<(TxHeader, Bytes)>,
+    /// Messages that wait for room in a send buffer. Of a one-to-one socket that is one, and those of several frames that
+    /// had begun to come before.
+    pub(crate) stalled: Stalled,
+    /// The program was told that an association has no room: what keeps the descriptor from being writable is not read for a
+    /// while, so that who waits for that does not turn in circles.
+    pub(crate) refused: bool,
     /// What SO_ERROR will tell.
     pub(crate) error: i32,
     pub(crate) options: Options,
@@ -216,7 +219,8 @@ impl Socket {
             out: VecDeque::new(),
             stretched: false,
             delivered: false,
-            stalled: VecDeque::new(),
+            stalled: Stalled::default(),
+            refused: false,
             error: 0,
             options,
             ending: Ending::No,
@@ -267,12 +271,12 @@ impl Socket {
         let one = self.backlog.is_none()
             && !self.connecting
             && (!self.associations.is_empty() || self.ending == Ending::Failed);
-        !self.is_held_up() && !self.drained && (self.many || one)
+        !self.is_held_up() && !self.refused && !self.drained && (self.many || one)
     }
 
-    /// Whether what the program writes has to wait for room in a send buffer.
+    /// Whether what the program writes has to wait for room in a send buffer. A full one holds up no other association.
     pub(crate) fn is_held_up(&self) -> bool {
-        !self.stalled.is_empty()
+        if self.many { self.stalled.is_overfull() } else { !self.stalled.is_empty() }
     }
 
     /// Whether a listener has room for another association, as in the kernel: for one more than its

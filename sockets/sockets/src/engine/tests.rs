@@ -11,6 +11,7 @@ mod options;
 mod parts;
 mod paths;
 mod returned;
+mod silent;
 mod unread;
 
 use std::net::SocketAddr;
