@@ -3,6 +3,7 @@
  *     cc -o echo_server echo_server.c $(pkg-config --cflags --libs tresse)
  *     ./echo_server [SCTP port] [UDP port]
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,7 +80,15 @@ int main(int argc, char **argv)
 			.snd_assoc_id = info.rcv_assoc_id,
 		};
 		iov.iov_len = len;
-		if (sctp_sendv(fd, &iov, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0) < 0)
-			perror("sctp_sendv");
+		if (sctp_sendv(fd, &iov, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO,
+			       MSG_DONTWAIT) >= 0)
+			continue;
+		perror("sctp_sendv");
+		/* Who reads none of its answers is let go: to wait for it would keep all others waiting. */
+		if (errno == EAGAIN) {
+			back.snd_flags = SCTP_ABORT;
+			iov.iov_len = 0;
+			sctp_sendv(fd, &iov, 1, NULL, 0, &back, sizeof back, SCTP_SENDV_SNDINFO, 0);
+		}
 	}
 }

@@ -257,6 +257,11 @@ fn nothing_is_lost_over_ipv6() {
 }
 
 #[test]
+fn a_peer_that_does_not_read() {
+    everywhere("silent.c", "4");
+}
+
+#[test]
 fn calls_on_descriptors() {
     everywhere("files.c", "4");
 }
