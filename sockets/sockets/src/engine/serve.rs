@@ -30,7 +30,8 @@ use super::socket::{Conn, Received, Socket, watch};
 use tresse_socket_protocol::abi::errno;
 use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
 
-/// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most.
+/// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most, if there are
+/// others.
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// What an engine is to be like.
@@ -439,8 +440,11 @@ async fn over(engine: &Shared, number: u32) {
 /// Passes frames on between a program's socket and the engine, until the program closes it.
 async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
     loop {
-        let (writes, held_up, over, refused) = match engine.borrow().sockets.get(&id) {
-            Some(s) => (!s.out.is_empty(), s.is_held_up(), s.drained, s.refused),
+        let (writes, held_up, over, refused, several) = match engine.borrow().sockets.get(&id) {
+            Some(s) => {
+                let several = s.associations.len() > 1;
+                (!s.out.is_empty(), s.is_held_up(), s.drained, s.refused, several)
+            }
             None => return,
         };
         // Nothing is read, so that the descriptor is readable says nothing, and reading does not tell of the end.
@@ -455,8 +459,8 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
         let shut = deaf && conn.is_shut();
         tokio::select! {
             () = conn.changed.notified() => {}
-            // The program may try again, with that association or another one.
-            () = sleep(REFUSED), if refused => engine.borrow_mut().take_frames(id),
+            // The program may want to send to another one, and wait until the descriptor is writable.
+            () = sleep(REFUSED), if refused && several => engine.borrow_mut().take_frames(id),
             // Of reading and writing the kernel says that they are at their end.
             guard = conn.fd.ready(Interest::ERROR), if shut => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
