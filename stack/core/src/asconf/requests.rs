@@ -15,7 +15,7 @@ use crate::time::Time;
 
 /// Requests of one chunk, at most: with IPv6 addresses some more than 400 bytes, which fits every packet.
 const MAX_TOGETHER: usize = 12;
-/// Requests that wait, at most.
+/// Requests that wait, at most, beside those that follow from the addresses of the host.
 const MAX_WAITING: usize = 64;
 
 /// One change that the peer is asked for.
@@ -44,6 +44,14 @@ impl Request {
     }
 }
 
+/// One that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    request: Request,
+    /// Nobody has asked for it: it follows from the addresses that the host has.
+    follows: bool,
+}
+
 /// The chunk that is not acknowledged.
 #[derive(Debug)]
 struct Flight {
@@ -55,6 +63,8 @@ struct Flight {
     encoded: Bytes,
     lookup: IpAddr,
     path: PathId,
+    /// Where it left from, if the system did not choose.
+    source: Option<IpAddr>,
     sent: Time,
     /// When the T-4 RTO timer expires.
     due: Option<Time>,
@@ -76,7 +86,7 @@ pub(crate) enum Meaning {
 pub(crate) struct Requests {
     next: AsconfNumber,
     next_correlation: u32,
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<Waiting>,
     flight: Option<Flight>,
     /// The peer does not know the chunk, or these requests.
     unknown: bool,
@@ -121,16 +131,26 @@ impl Requests {
 
     /// One more; `false` if too many wait.
     pub(crate) fn push(&mut self, request: Request) -> bool {
-        let fits = self.waiting.len() < MAX_WAITING;
+        let fits = self.waiting.iter().filter(|one| !one.follows).count() < MAX_WAITING;
         if fits {
-            self.waiting.push_back(request);
+            self.waiting.push_back(Waiting { request, follows: false });
         }
         fits
     }
 
+    /// One more, which follows from the addresses that the host has: there are no more of them than addresses.
+    pub(crate) fn follow(&mut self, request: Request) {
+        self.waiting.push_back(Waiting { request, follows: true });
+    }
+
+    /// The host has other addresses: of what followed from those before, nothing more leaves.
+    pub(crate) fn forget_those_that_follow(&mut self) {
+        self.waiting.retain(|one| !one.follows);
+    }
+
     /// Those that are not answered.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Request> {
-        self.flight.iter().flat_map(|flight| &flight.asked).chain(&self.waiting)
+        self.under_way().chain(self.waiting.iter().map(|one| &one.request))
     }
 
     /// Those that are under way.
@@ -153,10 +173,10 @@ impl Requests {
         }
         let mut asked: Vec<Request> = Vec::new();
         while let Some(next) = self.waiting.front().filter(|_| asked.len() < MAX_TOGETHER) {
-            if asked.iter().any(|one| !one.goes_with(next)) {
+            if asked.iter().any(|one| !one.goes_with(&next.request)) {
                 break;
             }
-            asked.extend(self.waiting.pop_front());
+            asked.extend(self.waiting.pop_front().map(|one| one.request));
         }
         let first = self.next_correlation;
         let mut writer = ParameterWriter::new();
@@ -180,6 +200,7 @@ impl Requests {
             encoded,
             lookup,
             path,
+            source: None,
             sent: Time::ZERO,
             due: None,
         });
@@ -190,11 +211,17 @@ impl Requests {
         self.flight.as_ref().map(|flight| (flight.number, flight.lookup, flight.encoded.clone()))
     }
 
-    /// It leaves on `path`.
-    pub(crate) fn on_sent(&mut self, now: Time, path: PathId, due: Time) {
+    /// It leaves on `path`, from `source`.
+    pub(crate) fn on_sent(&mut self, now: Time, path: PathId, source: Option<IpAddr>, due: Time) {
         if let Some(flight) = &mut self.flight {
-            (flight.path, flight.sent, flight.due) = (path, now, Some(due));
+            (flight.path, flight.source) = (path, source);
+            (flight.sent, flight.due) = (now, Some(due));
         }
+    }
+
+    /// Where it left from last.
+    pub(crate) fn sent_from(&self) -> Option<IpAddr> {
+        self.flight.as_ref()?.source
     }
 
     /// Where it was sent last, and when.
@@ -275,14 +302,16 @@ impl Requests {
     pub(crate) fn give_up(&mut self, unknown: bool) -> Vec<Request> {
         self.unknown |= unknown;
         let flight = self.flight.take().map(|flight| flight.asked).unwrap_or_default();
-        flight.into_iter().chain(self.waiting.drain(..)).collect()
+        let waiting = self.waiting.drain(..).map(|one| one.request);
+        flight.into_iter().chain(waiting).collect()
     }
 
     pub(super) fn memory(&self) -> usize {
         let flight = self.flight.as_ref();
         let flight =
             flight.map_or(0, |f| f.encoded.len() + f.asked.capacity() * size_of::<Request>());
-        (self.waiting.capacity() + self.refused.capacity()) * size_of::<Request>() + flight
+        let waiting = self.waiting.capacity() * size_of::<Waiting>();
+        waiting + self.refused.capacity() * size_of::<Request>() + flight
     }
 }
 
@@ -444,5 +473,19 @@ mod tests {
         let mut requests = Requests::new(Tsn(1));
         let taken = (0..1000).filter(|_| requests.push(request(AddressChange::Add, 1))).count();
         assert_eq!(taken, MAX_WAITING);
+    }
+
+    #[test]
+    fn what_follows_from_the_host_waits_beside_the_rest_and_until_the_host_changes() {
+        let mut requests = three();
+        for last in 0..MAX_WAITING as u8 {
+            requests.push(request(AddressChange::SetPrimary, last));
+        }
+        requests.follow(request(AddressChange::Add, 100));
+        assert!(requests.open().any(|one| *one == request(AddressChange::Add, 100)));
+        assert!(!requests.push(request(AddressChange::Add, 101)));
+        requests.forget_those_that_follow();
+        assert_eq!(requests.open().count(), 3 + MAX_WAITING, "what was asked for stays");
+        assert!(!requests.open().any(|one| *one == request(AddressChange::Add, 100)));
     }
 }

@@ -130,14 +130,16 @@ impl AddressChanges {
         let source = self.source(cx.paths, addresses, path);
         cx.push(path, Control::Asconf(source));
         let due = cx.expires(path);
+        let source = source.or_else(|| cx.paths[path].address.local());
         if let Some(changes) = &mut self.agreed {
-            changes.requests.on_sent(cx.now, path, due);
+            changes.requests.on_sent(cx.now, path, source, due);
         }
     }
 
     //= RFC 5061 5.3-3 5.3-8 5.3-14 5.3-26
     /// Where it leaves from, if not from the source of the path: from none that it deletes (F6), from the one that is added if
-    /// there is no other (F1), and if the peer sees another address instead, from that in any case.
+    /// there is no other (F1), and if the peer sees another address instead, from that in any case. If all of these are gone, any
+    /// address of the host does: the peer finds the association by the one that the chunk names (§4.1.1, §5.2 D2).
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
         let under_way = || self.agreed.iter().flat_map(|c| c.requests.under_way());
@@ -153,6 +155,24 @@ impl AddressChanges {
             .or_else(|| primary().map(|r| r.address))
             .or_else(usable)
             .or_else(|| added(true))
+            .or_else(|| sources.to_be_told(&[p.remote()]).into_iter().next())
+    }
+
+    /// The chunk has left from an address that is gone, where no answer arrives any more: it leaves again at once, over a path
+    /// that has a source.
+    pub(super) fn leave_anew(&mut self, cx: &mut Common<'_>, addresses: &Addresses) {
+        let from = self.agreed.as_ref().and_then(|changes| changes.requests.sent_from());
+        if !cx.state.may_change_addresses()
+            || !from.is_some_and(|from| addresses.sources().has_lost(from))
+        {
+            return;
+        }
+        let others = cx.paths.ids().filter(|path| cx.paths[*path].is_confirmed());
+        let mut paths = std::iter::once(cx.paths.data_path()).chain(others);
+        let path = paths.find(|path| self.source(cx.paths, addresses, *path).is_some());
+        if let Some(path) = path {
+            self.repeat(cx, addresses, path);
+        }
     }
 
     //= RFC 5061 5.1-10 5.1-11 5.5-2

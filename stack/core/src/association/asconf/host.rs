@@ -8,7 +8,8 @@ use crate::event::AddressChange;
 
 impl AddressChanges {
     //= RFC 6951 3.2-2 5.7-2
-    /// Asks the peer to add what is new and to delete what is gone, if the association follows its host.
+    /// Asks the peer to add what is new and to delete what is gone, if the association follows its host. Only what the host has
+    /// in the end counts: what has come and gone while another chunk was under way is not asked for.
     ///
     /// What the peer would not see, since a NAT is between, is added only if nothing that it knows is left: it is one address to
     /// the peer, and all others are deleted with a wildcard.
@@ -19,7 +20,9 @@ impl AddressChanges {
     ) {
         if let Some(changes) = &mut self.agreed {
             changes.requests.forget_refusals();
+            changes.requests.forget_those_that_follow();
         }
+        self.leave_anew(cx, addresses);
         self.tell_of_host(cx, addresses, true);
     }
 
@@ -78,7 +81,7 @@ impl AddressChanges {
         };
         requests.retain(known);
         for one in requests {
-            let _waits = changes.requests.push(one);
+            changes.requests.follow(one);
         }
         self.pursue(cx, addresses);
     }

@@ -94,6 +94,70 @@ fn one_is_added_before_the_other_is_gone() {
     assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(1)]);
 }
 
+/// Nor does a chunk wait for the T-4 RTO timer that has left from an address which is gone since.
+#[test]
+fn a_request_from_an_address_that_is_gone_leaves_again_at_once() {
+    let mut mobile = Mobile::new(&config(), &[a(0), a(1)]);
+    let [id, peer] = mobile.ids;
+    mobile.pair.run(secs(2));
+    mobile.becomes(&[a(0), a(1), a(2)]);
+    mobile.pair.run(ms(1));
+    let sent = mobile.pair.sent(Side::A, ChunkType::ASCONF);
+    let from = sent[0].to.source.unwrap();
+    assert_eq!(sent.len(), 1);
+    let left = if from == a(0) { a(1) } else { a(0) };
+    mobile.becomes(&[left, a(2)]);
+    mobile.pair.run(ms(500));
+    assert_eq!(mobile.pair.end(Side::A).stats(id).unwrap().asconfs_repeated, 1);
+    let mut remotes = remotes(&mut mobile.pair, Side::Z, peer);
+    remotes.sort_unstable();
+    assert_eq!(remotes, [left, a(2)]);
+    mobile.exchange(0);
+    mobile.pair.run(secs(2));
+    mobile.expect(0);
+}
+
+/// What adds the second address has not arrived when that is gone, too.
+#[test]
+fn the_only_address_is_changed_twice_in_a_row() {
+    for pause in [0, 1, 5, 15, 400, 1500] {
+        let mut mobile = Mobile::new(&config(), &[a(0)]);
+        mobile.exchange(0);
+        mobile.pair.run(ms(15));
+        mobile.becomes(&[a(1)]);
+        mobile.here.borrow_mut().clear();
+        mobile.pair.run(ms(pause));
+        mobile.becomes(&[a(2)]);
+        mobile.pair.run(secs(8));
+        mobile.expect(0);
+        let [id, peer] = mobile.ids;
+        assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(2)], "after {pause} ms");
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(2)]);
+    }
+}
+
+/// While nothing gets through, far more addresses come and go than requests may wait.
+#[test]
+fn of_many_changes_only_what_is_left_is_asked_for() {
+    let mut mobile = Mobile::new(&config(), &[a(0)]);
+    let [id, peer] = mobile.ids;
+    mobile.pair.drop = Box::new(|_| true);
+    for last in 1..=100 {
+        mobile.becomes(&[a(0), a(last)]);
+        mobile.pair.run(ms(10));
+    }
+    mobile.lose_what_has_no_way();
+    mobile.pair.run(secs(10));
+    let mut known = remotes(&mut mobile.pair, Side::Z, peer);
+    known.sort_unstable();
+    assert_eq!(known, [a(0), a(100)]);
+    let stats = mobile.pair.end(Side::A).stats(id).unwrap();
+    assert!(stats.asconfs_sent <= 3, "{} chunks", stats.asconfs_sent);
+    mobile.exchange(0);
+    mobile.pair.run(secs(2));
+    mobile.expect(0);
+}
+
 /// The address that is there instead is one where nothing arrives, and soon the other one is back.
 #[test]
 fn what_is_gone_is_deleted_once_another_one_is_granted() {
