@@ -81,8 +81,8 @@ pub struct PeerArgs {
     #[arg(long)]
     partial: bool,
     /// What is used beyond the defaults
-    #[arg(long)]
-    with: Option<Feature>,
+    #[arg(long, value_delimiter = ',')]
+    with: Vec<Feature>,
 }
 
 /// What is used beyond the defaults.
@@ -90,6 +90,8 @@ pub struct PeerArgs {
 enum Feature {
     /// I-DATA chunks, which take turns between streams (RFC 8260).
     Interleaving,
+    /// Explicit congestion notification (RFC 3168).
+    Ecn,
 }
 
 /// Which end.
@@ -104,7 +106,8 @@ enum Role {
 /// Runs it, on this thread, and prints what the arena reads.
 #[must_use]
 pub fn run(args: &PeerArgs) -> ExitCode {
-    let interleaving = args.with == Some(Feature::Interleaving);
+    let [interleaving, ecn] =
+        [Feature::Interleaving, Feature::Ecn].map(|feature| args.with.contains(&feature));
     let name = match interleaving {
         // The peers do so as well.
         true => format!("{}+stream-round-robin", args.profile),
@@ -127,7 +130,7 @@ pub fn run(args: &PeerArgs) -> ExitCode {
     let defaults = AssociationConfig::default();
     // Whoever sends a large message has room for it, and for those behind it.
     let send_buffer = defaults.send_buffer + 2 * args.first.unwrap_or(0);
-    let extensions = Extensions { interleaving, ..Extensions::default() };
+    let extensions = Extensions { interleaving, ecn, ..Extensions::default() };
     let association = AssociationConfig {
         profile: profile.into(),
         no_delay: args.no_delay,

@@ -9,7 +9,7 @@ use crate::error::ArenaError;
 use crate::metric::Metric;
 
 /// The scenarios that are built in, in the order in which they are shown.
-const BUILT_IN: [&str; 12] = [
+const BUILT_IN: [&str; 13] = [
     include_str!("../scenarios/thin-stream.toml"),
     include_str!("../scenarios/thin-stream-near.toml"),
     include_str!("../scenarios/signalling.toml"),
@@ -22,6 +22,7 @@ const BUILT_IN: [&str; 12] = [
     include_str!("../scenarios/partial.toml"),
     include_str!("../scenarios/partial-once.toml"),
     include_str!("../scenarios/interleaving.toml"),
+    include_str!("../scenarios/marks.toml"),
 ];
 
 /// A message is one packet, so that a message and its chunk are the same in a capture.
@@ -95,6 +96,10 @@ pub struct Traffic {
     /// The first message is a large one. Absent (default): it is like all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub large: Option<Large>,
+    /// Both ends use ECN (RFC 3168): links with `red` or `codel` that have `ecn = true` then mark packets instead of dropping them.
+    /// Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 /// When messages are given up: one of the two.

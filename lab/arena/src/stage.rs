@@ -32,6 +32,8 @@ const ENDLESS: u64 = 1 << 31;
 const USRSCTP_CONCURRENT: &str = "cmt,dac";
 /// What all use for messages that come in between the fragments of a large one.
 const INTERLEAVING: &str = "interleaving";
+/// The one that means ECN.
+const ECN: &str = "ecn";
 
 /// The peers that were found, and where cells keep their captures.
 #[derive(Debug)]
@@ -333,6 +335,7 @@ impl<'a> Play<'a> {
             words += &format!(" --first {} --streams {}", large.bytes, large.streams);
         }
         let mut with: Vec<&str> = traffic.large.iter().map(|_| INTERLEAVING).collect();
+        with.extend(traffic.ecn.then_some(ECN));
         match (&stack.kind, stack.concurrent) {
             (Kind::Usrsctp, true) => with.push(USRSCTP_CONCURRENT),
             (Kind::Tresse(_), true) => words += " --concurrent",

@@ -20,6 +20,7 @@ fn paced(messages: u64) -> Traffic {
         associations: 1,
         service: None,
         large: None,
+        ecn: false,
     }
 }
 
