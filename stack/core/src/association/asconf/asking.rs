@@ -120,7 +120,7 @@ impl AddressChanges {
         leaving.iter().for_each(|address| addresses.sources_mut().leave(*address));
         addresses.leave_lost(cx);
         cx.journal.stats.asconfs_sent += 1;
-        let path = cx.paths.data_path();
+        let path = self.way(cx.paths, addresses).unwrap_or_else(|| cx.paths.data_path());
         self.send(cx, addresses, path);
     }
 
@@ -158,6 +158,20 @@ impl AddressChanges {
             .or_else(|| sources.to_be_told(&[p.remote()]).into_iter().next())
     }
 
+    /// Where the chunk is to leave: the path that carries data if it was answered at its source, else another one that was: a source
+    /// that was lost just now is replaced by one that may lead nowhere. If there is none, a path with any source.
+    fn way(&self, paths: &Paths, addresses: &Addresses) -> Option<PathId> {
+        let mut all = vec![paths.data_path()];
+        all.extend(paths.ids().filter(|path| paths[*path].is_confirmed()));
+        let is_proven = |path: &&PathId| {
+            let p = &paths[**path];
+            let known = p.address.local().is_some_and(|local| addresses.may_leave_from(local));
+            known && p.address.is_proven() && p.usable()
+        };
+        let has_any = |path: &&PathId| self.source(paths, addresses, **path).is_some();
+        all.iter().find(is_proven).or_else(|| all.iter().find(has_any)).copied()
+    }
+
     /// The chunk has left from an address that is gone, where no answer arrives any more: it leaves again at once, over a path
     /// that has a source.
     pub(super) fn leave_anew(&mut self, cx: &mut Common<'_>, addresses: &Addresses) {
@@ -167,10 +181,7 @@ impl AddressChanges {
         {
             return;
         }
-        let others = cx.paths.ids().filter(|path| cx.paths[*path].is_confirmed());
-        let mut paths = std::iter::once(cx.paths.data_path()).chain(others);
-        let path = paths.find(|path| self.source(cx.paths, addresses, *path).is_some());
-        if let Some(path) = path {
+        if let Some(path) = self.way(cx.paths, addresses) {
             self.repeat(cx, addresses, path);
         }
     }

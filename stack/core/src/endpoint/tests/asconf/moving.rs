@@ -16,7 +16,12 @@ struct Mobile {
 
 impl Mobile {
     fn new(config: &AssociationConfig, first: &[IpAddr]) -> Mobile {
-        let mut pair = Pair::new(config, 1);
+        Mobile::over(config, 1, first)
+    }
+
+    /// The other end has this many addresses.
+    fn over(config: &AssociationConfig, nets: u8, first: &[IpAddr]) -> Mobile {
+        let mut pair = Pair::new(config, nets);
         let settings = EndpointConfig { association: config.clone(), ..EndpointConfig::default() };
         pair.replace(Side::A, Endpoint::new(settings, [9; 32]));
         let now = pair.now;
@@ -115,6 +120,28 @@ fn a_request_from_an_address_that_is_gone_leaves_again_at_once() {
     mobile.exchange(0);
     mobile.pair.run(secs(2));
     mobile.expect(0);
+}
+
+/// The path that carries data has got a source in place of the one that is gone, but in the other network, which leads nowhere.
+#[test]
+fn a_request_leaves_over_a_path_that_was_answered() {
+    let mut mobile = Mobile::over(&config(), 2, &[a(0), a(1)]);
+    let [id, peer] = mobile.ids;
+    let here = Rc::clone(&mobile.here);
+    mobile.pair.drop = Box::new(move |p| {
+        let Some(source) = p.to.source else { return true };
+        let destination = p.to.destination;
+        let ours = if p.from == Side::A { source } else { destination };
+        let net = |address: IpAddr| address.to_string().rsplit('.').nth(1).map(str::to_owned);
+        !here.borrow().contains(&ours) || net(source) != net(destination)
+    });
+    mobile.pair.run(secs(5));
+    mobile.becomes(&[at(0, 9), a(1)]);
+    mobile.pair.run(ms(500));
+    let mut known = remotes(&mut mobile.pair, Side::Z, peer);
+    known.sort_unstable();
+    assert_eq!(known, [at(0, 9), a(1)]);
+    assert_eq!(mobile.pair.end(Side::A).stats(id).unwrap().asconfs_repeated, 0);
 }
 
 /// What adds the second address has not arrived when that is gone, too.
