@@ -31,7 +31,7 @@ const MAX_MESSAGE: usize = 1_200;
 const MAX_LARGE: usize = 8 << 20;
 /// The first of the payload protocol identifiers that say which message it is.
 const PPIDS: u32 = 0x5452_0000;
-/// Payload protocol identifiers number so many messages.
+/// How many messages payload protocol identifiers number.
 const MOST_NUMBERED: u64 = 1 << 16;
 /// No cell lasts longer, in seconds.
 const MAX_SECONDS: f64 = 600.0;

@@ -16,11 +16,11 @@ use crate::frame::{ETHERNET, Kind, change_ecn, classify};
 use crate::report::{DirectionReport, Lateness, Report};
 use crate::{Direction, LinkFile};
 
-/// So long before a packet is due the thread stops sleeping: waking up takes the system some time.
+/// How long before a packet is due the thread stops sleeping: waking up takes the system some time.
 const SPIN: Duration = Duration::from_micros(60);
-/// Out of so much time ...
+/// Of each such period ...
 const PERIOD: Duration = Duration::from_millis(1);
-/// ... a thread that runs before all others sleeps at least so much. Linux lets it have 95 % of each
+/// ... a thread that runs before all others sleeps at least this long. Linux lets it have 95 % of each
 /// second (sched(7), sched_rt_runtime_us) and stops it for the rest at once: for 50 ms.
 const REST: Duration = Duration::from_micros(80);
 /// It sleeps no longer than this, so that it hears its owner.

@@ -67,9 +67,8 @@ impl Decisions {
                 let what = if timeout { "The timeout was needless" } else { "The loss was none" };
                 self.say(now, DecisionKind::Spurious, what, found_by(by));
             }
-            TraceEvent::LimitedTransmit { .. } => {
-                let why =
-                    "a SACK reported that a packet left the network (Limited Transmit, RFC 3042)";
+            TraceEvent::ExtraPacket { .. } => {
+                let why = "a packet may have left the network, or it asks for a SACK (Limited Transmit, RFC 3042, and others)";
                 self.say(now, DecisionKind::Other, "One packet beyond cwnd may leave", why);
             }
             TraceEvent::Reneged { tsn } => {

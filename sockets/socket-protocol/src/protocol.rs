@@ -168,7 +168,7 @@ pub mod kind {
     pub const END: u8 = 5;
     /// Nothing: keeps the send buffer full, so that the socket is not writable.
     pub const FILLER: u8 = 4;
-    /// An attempt to connect has failed; removed by who has heard why. Only from the engine.
+    /// An attempt to connect has failed; removed by the first that has heard why. Only from the engine.
     pub const FAILED: u8 = 6;
 }
 

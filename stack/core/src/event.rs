@@ -357,8 +357,8 @@ pub enum TraceEvent {
         /// Its TSN.
         tsn: Tsn,
     },
-    /// A new packet was allowed beyond the congestion window (Limited Transmit).
-    LimitedTransmit {
+    /// A new packet was allowed beyond the congestion window, as Limited Transmit does.
+    ExtraPacket {
         /// The path.
         path: PathId,
     },
@@ -454,7 +454,7 @@ pub enum TraceEvent {
 impl TraceEvent {
     /// A new packet left that neither cwnd nor pacing would have let go.
     pub(crate) const fn extra_packet(path: PathId) -> TraceEvent {
-        TraceEvent::LimitedTransmit { path }
+        TraceEvent::ExtraPacket { path }
     }
 }
 

@@ -48,8 +48,8 @@ tresse_counters::counters! {
         spurious_fast_retransmits: "Loss declarations by SACKs found to be spurious";
         /// RFC 8985 §7.
         tail_loss_probes: "Tail loss probes sent";
-        /// They are new, and beyond cwnd.
-        limited_transmits: "Packets sent by Limited Transmit";
+        /// By Limited Transmit (RFC 3042), after an expiration that may be spurious (RFC 5682), as a tail loss probe.
+        extra_packets: "Packets of new data sent beyond cwnd";
         zero_window_probes: "Zero-window probes sent";
         reneged: "TSNs that the peer reneged on";
         /// Without having been sent it again; see
@@ -112,7 +112,7 @@ tresse_counters::counters! {
 impl AssociationStats {
     /// A new packet left that neither cwnd nor pacing would have let go.
     pub(crate) fn count_extra_packet(&mut self) {
-        self.limited_transmits += 1;
+        self.extra_packets += 1;
     }
 
     /// A packet leaves for `cause` because an early timer has expired: counted if it is to show what is lost.

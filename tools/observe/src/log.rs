@@ -161,8 +161,8 @@ fn recovery(association: &str, event: &TraceEvent) {
         TraceEvent::Reneged { tsn } => {
             debug!(target: "tresse::recovery", association, tsn = tsn.0, "chunk reneged");
         }
-        TraceEvent::LimitedTransmit { path } => {
-            debug!(target: "tresse::recovery", association, path = path.0, "Limited Transmit");
+        TraceEvent::ExtraPacket { path } => {
+            debug!(target: "tresse::recovery", association, path = path.0, "packet beyond cwnd");
         }
         TraceEvent::EcnGivenUp { path } => {
             debug!(target: "tresse::recovery", association, path = path.0, "ECN is given up");

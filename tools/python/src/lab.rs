@@ -13,7 +13,7 @@ use tresse_lab::{LabError, Overrides, Session, experiment};
 
 use crate::errors::lab_error;
 
-/// So often a run looks whether Ctrl-C was pressed.
+/// How often a run looks whether Ctrl-C was pressed.
 const SIGNALS: Duration = Duration::from_millis(50);
 
 /// Runs made, runs that were stored already, the report as text, and runs that went wrong: which, and how.

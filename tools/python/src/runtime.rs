@@ -19,7 +19,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use crate::errors::error;
 
-/// So long what calls Python may take when the interpreter ends.
+/// How long what calls Python may take when the interpreter ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The runtime, once it is needed; the handle stays when it has gone.

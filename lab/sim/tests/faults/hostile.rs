@@ -29,15 +29,15 @@ const SEEDS: std::ops::Range<u64> = 0..30;
 const EXTENDED: u64 = 1 << 20;
 /// This many with them.
 const WITH_EXTENSIONS: u64 = 20;
-/// From here on the victim authenticates chunks with who wants that.
+/// From here on the victim authenticates chunks with those who want that.
 const AUTHENTICATED: u64 = 1 << 21;
 /// This many of these.
 const WITH_AUTHENTICATION: u64 = 10;
-/// From here on the victim interleaves messages with who wants that.
+/// From here on the victim interleaves messages with those who want that.
 const INTERLEAVED: u64 = 1 << 22;
 /// This many of these.
 const WITH_INTERLEAVING: u64 = 15;
-/// From here on the victim changes addresses with who wants that.
+/// From here on the victim changes addresses with those who want that.
 const WANDERING: u64 = 1 << 23;
 /// This many of these.
 const WITH_ADDRESSES: u64 = 15;

@@ -56,7 +56,7 @@ pub(crate) enum Kind {
     Range,
     /// An SSN that does not follow, or resets of streams that one end knows of and the other does not.
     Epochs,
-    /// A message was taken from who knows no secret.
+    /// A message was taken from a peer that knows no secret.
     Stranger,
     /// The code panicked.
     Panic,

@@ -121,7 +121,7 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     note(stats.zero_window_probes > 0, "zero window probes");
     note(stats.timeouts > 0, "T3-rtx");
     note(stats.fast_recoveries > 0, "fast recovery");
-    note(stats.limited_transmits > 0, "limited transmit");
+    note(stats.extra_packets > 0, "extra packets");
     note(stats.reneged > 0, "reneging");
     note(stats.duplicates_reported > 0, "duplicates reported");
     note(stats.forward_tsns_received > 0, "FORWARD TSN");

@@ -12,7 +12,7 @@ impl Engine {
     pub(super) fn set_encapsulation(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = Fields(value);
         let port = u16::from_be(f.u16(PORT));
-        // Whether packets travel in UDP is said by who starts the engine. 0 leaves it to that.
+        // Whether packets travel in UDP is up to those who start the engine. 0 leaves it to that.
         if port != 0 && !self.encapsulated {
             return Err(errno::EOPNOTSUPP);
         }

@@ -42,7 +42,7 @@ fn interval(discovery: MtuDiscovery) -> u32 {
     u32::try_from((raise_after / RAISE).as_millis()).unwrap_or(u32::MAX)
 }
 
-/// What SCTP_MAXSEG may be at least: so much of the least packet of Linux, 512 bytes, is left.
+/// The least SCTP_MAXSEG: what is left of the least packet of Linux, 512 bytes.
 const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;
 
 impl Engine {

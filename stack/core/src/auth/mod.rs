@@ -1,5 +1,5 @@
-//! Authenticated chunks (RFC 4895): an AUTH chunk shows that what follows it in its packet comes from who knows the
-//! association shared key.
+//! Authenticated chunks (RFC 4895): an AUTH chunk shows that what follows it in its packet comes from somebody who
+//! knows the association shared key.
 //!
 //! Each end says in INIT or INIT ACK what it asks for ([`offer`]). From both offers and a secret that both know, if
 //! there is one ([`keys`]), comes the key of an association, and with it HMACs ([`mac`]). The [`guard`] of an

@@ -205,7 +205,7 @@ impl Controller {
 
     /// Whether controllers of this kind look at delivery rates ([`CongestionControl::samples_rate`]).
     pub(crate) fn samples_rate(parameters: &CongestionParameters) -> bool {
-        parameters.algorithm == CongestionAlgorithm::Bbr
+        Controller::new(parameters, 1, false).get().samples_rate()
     }
 
     pub(crate) fn get(&self) -> &dyn CongestionControl {

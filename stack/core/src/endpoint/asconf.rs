@@ -24,7 +24,7 @@ impl Endpoint {
     }
 
     /// Asks the peer to remove an address of ours from the association (sctp_bindx with SCTP_BINDX_REM_ADDR, RFC 6458 §9.1).
-    /// Nothing leaves from there any more, but for who has no other; what comes there is taken.
+    /// Nothing leaves from there any more, but by an association that has no other; what comes there is taken.
     /// [`Event::AddressChanged`](crate::Event::AddressChanged) tells what became of it.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ pub enum LossEvidence {
     Overtaken,
     /// Nothing was acknowledged for as long as T3-rtx runs.
     TimedOut,
-    /// It was sent for nothing, without any congestion: to who had no room, or where nothing comes through.
+    /// It was sent for nothing, without any congestion: to a peer without room, or where nothing comes through.
     Void,
     /// Nothing: it is in flight, as far as is known.
     InFlight,

@@ -10,7 +10,7 @@ use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::AckOutcome;
 use crate::time::Time;
 
-/// An expiration of T3-rtx, for who counts errors.
+/// An expiration of T3-rtx, for those who count errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expired {
     path: PathId,

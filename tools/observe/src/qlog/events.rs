@@ -248,9 +248,7 @@ impl<'a> Record<'a> {
                 let data = Data::Forwarded { new_cumulative_tsn, skipped_streams };
                 ("sctp:forward_tsn_sent", Some(path), data)
             }
-            TraceEvent::LimitedTransmit { path } => {
-                ("sctp:limited_transmit", Some(path), Data::Nothing {})
-            }
+            TraceEvent::ExtraPacket { path } => ("sctp:extra_packet", Some(path), Data::Nothing {}),
             TraceEvent::EcnGivenUp { path } => ("sctp:ecn_given_up", Some(path), Data::Nothing {}),
             TraceEvent::Mtu { path, old, new, cause } => {
                 let data = Data::Mtu { old: *old, new: *new, trigger: cause.name() };

@@ -21,13 +21,13 @@ from .lab import Experiment, Result
 if TYPE_CHECKING:
     from distributed import Client
 
-#: A task has so many runs at most: what is lost with a worker.
+#: The most runs of a task: what is lost with a worker.
 MOST_RUNS = 200
-#: So many tasks for each thread of the cluster, if there are as many runs: who is quick gets more of them.
+#: Tasks for each thread of the cluster, if there are as many runs: a quick worker gets more of them.
 TASKS_A_THREAD = 8
-#: So long a scheduler may be without any worker, in seconds.
+#: How long a scheduler may be without any worker, in seconds.
 PATIENCE = 30
-#: A task whose worker is lost is given to another one so many times: then it is the task that kills workers.
+#: A task whose worker is lost is given to another one this many times: after that it is the task that kills workers.
 RETRIES = 5
 
 

@@ -40,7 +40,7 @@ fn share(comparisons: &[&Comparison]) -> String {
     format!("{within} of {} ({percent:.0} %){missing}", comparisons.len())
 }
 
-/// How verdicts come about, for who reads the counts.
+/// How verdicts come about, for readers of the counts.
 const RULES: &str = "\
 - *A value* is judged by the spread of runs where that is known, else by a tolerance; each row says by which, and `z` is \
 how many standard deviations ours is above the published number. A count of one run of the paper: the exact test of one \

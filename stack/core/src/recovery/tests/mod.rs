@@ -102,7 +102,7 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
             TraceEvent::Lost { tsn, cause, misses, .. } => {
                 format!("lost {} after {misses} misses: {}", number(*tsn), cause.name())
             }
-            TraceEvent::LimitedTransmit { .. } => "limited transmit".to_owned(),
+            TraceEvent::ExtraPacket { .. } => "limited transmit".to_owned(),
             TraceEvent::TimerExpired { rto, .. } => {
                 format!("T3-rtx expired, RTO now {} ms", rto.as_millis())
             }
