@@ -374,6 +374,10 @@ impl Engine {
         let all: Vec<u64> = self.sockets.keys().copied().collect();
         for id in all {
             self.take_frames(id);
+            if now {
+                // One that does not read is no reason to abort the others.
+                self.take_without_room(id);
+            }
             let waits = self.sockets.get(&id).is_some_and(|socket| !socket.stalled.is_empty());
             if now || !waits {
                 self.close(id, waits);

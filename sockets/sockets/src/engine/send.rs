@@ -9,7 +9,7 @@ use tresse::{AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendO
 use super::bind::is_for_many;
 use super::notification::Notification;
 use super::reliability_options::reliability;
-use super::socket::{Ending, Received};
+use super::socket::{Ending, Received, Socket};
 use super::stalled::ALLOWED;
 use super::{Engine, Fallible, unspecified_is_local};
 use tresse_core::SendError;
@@ -91,7 +91,7 @@ impl Engine {
     /// As `readable`, for callers that do not care whether there is more, and also if the program was told to wait.
     pub(super) fn take_frames(&mut self, id: u64) {
         if let Some(socket) = self.sockets.get_mut(&id) {
-            socket.refused = false;
+            socket.refused = None;
         }
         let _ = self.readable(id);
     }
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// The program has gone, and so nobody waits for room: the send buffers take what is there.
-    fn take_without_room(&mut self, id: u64) {
+    pub(super) fn take_without_room(&mut self, id: u64) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.options.linger == Some(0) {
             return;
@@ -128,9 +128,12 @@ impl Engine {
 
     /// There may be room in the send buffer of an association.
     pub(super) fn resume(&mut self, id: u64, number: u32) {
+        let held_up = |engine: &Engine| engine.sockets.get(&id).is_some_and(Socket::is_held_up);
+        let was_held_up = held_up(self);
         self.retry(id, number);
+        let goes_on = was_held_up && !held_up(self);
         let Some(socket) = self.sockets.get(&id) else { return };
-        if !socket.stalled.waits(number) {
+        if goes_on || !socket.stalled.waits(number) {
             socket.conn.changed.notify_one();
             self.take_frames(id);
         }
@@ -205,7 +208,7 @@ impl Engine {
     }
 
     /// Whether a message with this header, of `len` bytes, would be taken. EAGAIN if others of its association wait for room
-    /// in its send buffer, and the socket has more than one.
+    /// in its send buffer, or many bytes of all do, and the socket is one-to-many.
     pub(super) fn check_send(
         &mut self,
         id: u64,
@@ -261,8 +264,9 @@ impl Engine {
         }
         let socket = self.sockets.get_mut(&id).ok_or(errno::EBADF)?;
         let aborts = header.sinfo_flags & sinfo::ABORT != 0;
-        if socket.many && socket.stalled.waits(number) && len > 0 && !aborts {
-            socket.refused = true;
+        let full = socket.stalled.waits(number) || socket.stalled.is_enough();
+        if socket.many && full && len > 0 && !aborts {
+            socket.refused.get_or_insert_with(Instant::now);
             socket.conn.changed.notify_one();
             return Err(errno::EAGAIN);
         }
@@ -279,6 +283,9 @@ impl Engine {
         self.socket(id)?;
         let header = self.complete(id, header);
         self.take_message(id, header, message);
+        if let Some(socket) = self.sockets.get(&id) {
+            socket.conn.changed.notify_one();
+        }
         Ok(())
     }
 
@@ -292,6 +299,11 @@ impl Engine {
 
     /// A message that the program has written: behind those that wait, if there are any.
     fn take_message(&mut self, id: u64, header: TxHeader, payload: Bytes) {
+        // Whatever association it names.
+        let many = self.sockets.get(&id).is_some_and(|socket| socket.many);
+        if many && header.sinfo_flags & sinfo::SENDALL != 0 {
+            return self.send_to_all(id, &header, &payload);
+        }
         // It may have been written before the association was peeled off.
         let heir = self.heir(id, header.association);
         if heir != id {
@@ -311,10 +323,6 @@ impl Engine {
     /// Hands a message to its association. One that has to wait is in front then.
     fn pass_on(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
         // As in the kernel: a one-to-one socket sends to its own.
-        let many = self.sockets.get(&id).is_some_and(|socket| socket.many);
-        if many && header.sinfo_flags & sinfo::SENDALL != 0 {
-            return self.send_to_all(id, header, &payload);
-        }
         let target = match header.association {
             0 => self.target(id, header, &[]),
             // The one that the engine has named before the message was written, and no other.
@@ -365,7 +373,7 @@ impl Engine {
 
     /// SCTP_SENDALL: to every association of the socket. From those whose buffer is full it comes back, as
     /// a wait for one would hold up all others.
-    fn send_to_all(&mut self, id: u64, header: &TxHeader, payload: &Bytes) -> Taken {
+    fn send_to_all(&mut self, id: u64, header: &TxHeader, payload: &Bytes) {
         let numbers: Vec<u32> = self
             .sockets
             .get(&id)
@@ -387,7 +395,6 @@ impl Engine {
                 self.end_if_asked(number, &header);
             }
         }
-        Taken::Done
     }
 
     fn send_to(&mut self, id: u64, number: u32, header: &TxHeader, payload: Bytes) -> Taken {

@@ -17,7 +17,7 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{LocalSet, spawn_local, yield_now};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
 
 use super::Engine;
@@ -26,13 +26,9 @@ use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
 use super::shared::{Shared, answer};
-use super::socket::{Conn, Received, Socket, watch};
+use super::socket::{Conn, Received, watch};
 use tresse_socket_protocol::abi::errno;
 use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
-
-/// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most, if there are
-/// others.
-const REFUSED: Duration = Duration::from_millis(10);
 
 /// What an engine is to be like.
 #[derive(Clone, Debug)]
@@ -440,11 +436,8 @@ async fn over(engine: &Shared, number: u32) {
 /// Passes frames on between a program's socket and the engine, until the program closes it.
 async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
     loop {
-        let (writes, held_up, over, refused, several) = match engine.borrow().sockets.get(&id) {
-            Some(s) => {
-                let several = s.associations.len() > 1;
-                (!s.out.is_empty(), s.is_held_up(), s.drained, s.refused, several)
-            }
+        let (writes, held_up, over, refused) = match engine.borrow().sockets.get(&id) {
+            Some(s) => (!s.out.is_empty(), s.is_held_up(), s.drained, s.refused_until()),
             None => return,
         };
         // Nothing is read, so that the descriptor is readable says nothing, and reading does not tell of the end.
@@ -460,7 +453,9 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
         tokio::select! {
             () = conn.changed.notified() => {}
             // The program may want to send to another one, and wait until the descriptor is writable.
-            () = sleep(REFUSED), if refused && several => engine.borrow_mut().take_frames(id),
+            () = sleep_until(refused.unwrap_or_else(Instant::now)), if refused.is_some() => {
+                engine.borrow_mut().take_frames(id);
+            }
             // Of reading and writing the kernel says that they are at their end.
             guard = conn.fd.ready(Interest::ERROR), if shut => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
@@ -469,11 +464,17 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
             guard = conn.fd.readable(), if !deaf => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 // A request may have changed that meanwhile.
-                let reads = engine.borrow().sockets.get(&id).is_some_and(Socket::reads);
+                let now = match engine.borrow().sockets.get(&id) {
+                    Some(s) => (s.reads(), s.is_held_up(), s.refused.is_some()),
+                    None => return,
+                };
+                let (reads, held_up, refused) = now;
                 if reads {
                     if engine.borrow_mut().readable(id) {
                         guard.clear_ready();
                     }
+                } else if held_up {
+                    continue;
                 } else if refused && conn.is_hung_up() {
                     engine.borrow_mut().take_frames(id);
                 } else if conn.is_hung_up() {

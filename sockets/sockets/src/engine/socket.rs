@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -12,6 +13,7 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tresse::{AssociationConfig, Families};
 
 use super::notification::event;
@@ -21,6 +23,10 @@ use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER};
 
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
+
+/// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most, if there are
+/// other associations.
+const REFUSED: Duration = Duration::from_millis(10);
 
 /// Registers a descriptor with the runtime.
 #[expect(
@@ -178,9 +184,9 @@ pub(crate) struct Socket {
     /// Messages that wait for room in a send buffer. Of a one-to-one socket that is one, and those of several frames that
     /// had begun to come before.
     pub(crate) stalled: Stalled,
-    /// The program was told that an association has no room: what keeps the descriptor from being writable is not read for a
-    /// while, so that who waits for that does not turn in circles.
-    pub(crate) refused: bool,
+    /// When the program was told that an association has no room: what keeps the descriptor from being writable is not read for
+    /// a while, so that who waits for that does not turn in circles.
+    pub(crate) refused: Option<Instant>,
     /// What SO_ERROR will tell.
     pub(crate) error: i32,
     pub(crate) options: Options,
@@ -220,7 +226,7 @@ impl Socket {
             stretched: false,
             delivered: false,
             stalled: Stalled::default(),
-            refused: false,
+            refused: None,
             error: 0,
             options,
             ending: Ending::No,
@@ -271,12 +277,17 @@ impl Socket {
         let one = self.backlog.is_none()
             && !self.connecting
             && (!self.associations.is_empty() || self.ending == Ending::Failed);
-        !self.is_held_up() && !self.refused && !self.drained && (self.many || one)
+        !self.is_held_up() && self.refused.is_none() && !self.drained && (self.many || one)
     }
 
     /// Whether what the program writes has to wait for room in a send buffer. A full one holds up no other association.
     pub(crate) fn is_held_up(&self) -> bool {
         if self.many { self.stalled.is_overfull() } else { !self.stalled.is_empty() }
+    }
+
+    /// When the program's frames are read again although an association has no room: others may have some.
+    pub(crate) fn refused_until(&self) -> Option<Instant> {
+        self.refused.filter(|_| self.associations.len() > 1).map(|since| since + REFUSED)
     }
 
     /// Whether a listener has room for another association, as in the kernel: for one more than its

@@ -22,12 +22,17 @@ pub(super) const ALLOWED: usize = 1 << 20;
 /// nothing. A single message may be as large as it likes.
 const OVERFULL: usize = 4 * ALLOWED;
 
+/// With this many bytes of all associations nothing more is allowed: four of the largest messages.
+const ENOUGH: usize = 64 << 20;
+
 /// Those of a socket, by their associations: "Each association should conceptually have as much buffer space as it would
 /// have if it had its own socket" (RFC 6458 §3.3).
 #[derive(Default)]
 pub(crate) struct Stalled {
     queues: BTreeMap<u32, Queue>,
     overfull: BTreeSet<u32>,
+    /// Of all queues.
+    bytes: usize,
 }
 
 impl Stalled {
@@ -49,6 +54,11 @@ impl Stalled {
     /// Whether an association has more than it should.
     pub(super) fn is_overfull(&self) -> bool {
         !self.overfull.is_empty()
+    }
+
+    /// Whether so much waits that nothing more should.
+    pub(super) fn is_enough(&self) -> bool {
+        self.bytes >= ENOUGH
     }
 
     /// The associations, with the first one in front.
@@ -74,6 +84,7 @@ impl Stalled {
     ) {
         let queue = self.queues.entry(association).or_default();
         queue.bytes += message.1.len();
+        self.bytes += message.1.len();
         place(&mut queue.messages, message);
         self.look_at(association);
     }
@@ -82,7 +93,9 @@ impl Stalled {
     pub(super) fn pop(&mut self, association: u32) -> Option<Written> {
         let queue = self.queues.get_mut(&association)?;
         let message = queue.messages.pop_front();
-        queue.bytes -= message.as_ref().map_or(0, |(_, payload)| payload.len());
+        let len = message.as_ref().map_or(0, |(_, payload)| payload.len());
+        queue.bytes -= len;
+        self.bytes -= len;
         self.look_at(association);
         message
     }
@@ -91,6 +104,7 @@ impl Stalled {
     pub(super) fn remove(&mut self, association: u32) -> VecDeque<Written> {
         let queue = self.queues.remove(&association).unwrap_or_default();
         self.overfull.remove(&association);
+        self.bytes -= queue.bytes;
         queue.messages
     }
 
@@ -135,7 +149,12 @@ mod tests {
         let order: Vec<u32> = stalled.remove(2).iter().map(|(header, _)| header.context).collect();
         assert_eq!(order, [1, 2, 3]);
         assert!(!stalled.is_overfull() && !stalled.waits(2) && stalled.waits(1));
+        assert!(!stalled.is_enough());
+        stalled.push(3, message(ENOUGH, 1));
+        assert!(stalled.is_enough());
+        stalled.remove(3);
+        assert!(!stalled.is_enough());
         stalled.pop(1);
-        assert!(stalled.is_empty());
+        assert!(stalled.is_empty() && stalled.bytes == 0);
     }
 }

@@ -130,3 +130,32 @@ fn a_one_to_one_socket_has_no_others_to_send_to() {
         assert_eq!(begin_for_all(&client).map(|_| ()), Err(errno::EPIPE));
     });
 }
+
+/// The last of them waits for room when the program ends, and nothing else has happened on its socket since.
+#[test]
+fn who_ends_behind_long_messages_loses_none() {
+    const LONG: usize = 1_000_000;
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        client.set((1, 7), &20_000_u32.to_ne_bytes()).unwrap();
+        set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+        let mut sent = 0;
+        while let Ok(conn) = begin(&client, LONG) {
+            for piece in [7; LONG].chunks(100_000) {
+                send(&conn, piece, SendFlags::NOSIGNAL).unwrap();
+            }
+            assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
+            sent += LONG;
+        }
+        assert!(sent > LONG);
+        drop(client);
+        let mut read = 0;
+        while read < sent {
+            let (header, body) = server.receive();
+            assert_eq!(header.kind, kind::DATA, "after {read} of {sent} bytes");
+            read += body.len();
+        }
+        assert_eq!(server.receive().0.kind, kind::END);
+        assert_eq!(server.call(Op::TakeError, 0, 0, &[]), Ok((0, vec![1])));
+    });
+}
