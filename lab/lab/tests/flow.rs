@@ -179,7 +179,7 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let all = campaign::all_profiles(&reports, &["tresse/x"]);
     // One value, a bound, and an effect that two runs are too few for; none of ns-2, no aim.
     let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 0 | 1 |";
-    assert!(short.contains(&format!("| [test](#test) {counts}")), "{short}");
+    assert!(short.contains(&format!("| [test](deviations.md#test) {counts}")), "{short}");
     assert!(short.contains(&format!("| each count over all {counts}")), "{short}");
     let papers = campaign::papers(&[stored]);
     let [(name, rows)] = papers.as_slice() else { panic!("{papers:?}") };
@@ -219,11 +219,11 @@ fn outside_and_reason() -> (Report, Report) {
     (outside, reason)
 }
 
-/// The short page and that of the paper.
+/// The short pages, in one, and that of the paper.
 fn pages(outside: &Report, reason: &Report) -> (String, String) {
     let reports = [outside.clone(), reason.clone()];
     let rows = campaign::papers(&reports).remove(0).1;
-    (campaign::reproduction(&reports, &[]), rows)
+    (campaign::reproduction(&reports, &[]) + &campaign::deviations(&reports, &[]), rows)
 }
 
 #[test]
