@@ -23,4 +23,5 @@ def play(victim):
     return COUNT + LONG * PIECES
 
 
-main(play, memory=96, most=128, cpu=3)
+# Whoever echoes what it reads of the long ones is refused some 40 000 times, since none of it is acknowledged.
+main(play, memory=96, most=128, cpu=8)
