@@ -32,7 +32,7 @@ impl Association {
             // §9.2: new data requests SHOULD be rejected.
             _ => return Err(SendError::ShuttingDown),
         }
-        let streams = self.sender.streams();
+        let streams = self.sender.data().streams();
         //= RFC 9260 6.5-1
         if stream.0 >= streams {
             return Err(SendError::NoStream { stream: stream.0, streams });
@@ -46,7 +46,7 @@ impl Association {
         let limit = if self.config.fragmentation {
             self.config.max_message_size
         } else {
-            self.sender.fragmentation_point(&self.paths)
+            self.sender.data().fragmentation_point(&self.paths)
         };
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
@@ -57,8 +57,8 @@ impl Association {
         if let Some(address) = options.destination.filter(|to| self.paths.find(*to).is_none()) {
             return Err(SendError::NoAddress { address });
         }
-        if !self.sender.fits(stream, size) && !self.make_room(now, stream, size, &options) {
-            self.sender.on_refused();
+        if !self.sender.data().fits(stream, size) && !self.make_room(now, stream, size, &options) {
+            self.sender.data_mut().on_refused();
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
@@ -87,29 +87,32 @@ impl Association {
         stream: Option<StreamId>,
         policy: Option<AbandonPolicy>,
     ) -> Result<AbandonedMessages, AssociationError> {
-        if stream.is_some_and(|stream| stream.0 >= self.sender.streams()) {
+        if stream.is_some_and(|stream| stream.0 >= self.sender.data().streams()) {
             return Err(AssociationError::NoStream);
         }
-        Ok(self.sender.abandoned(stream, policy))
+        Ok(self.sender.abandonment().counted(stream, policy))
     }
 
     pub(crate) fn stats(&self) -> AssociationStats {
         let mut stats = self.journal.stats.clone();
-        stats.send_buffered = self.sender.buffered();
+        stats.send_buffered = self.sender.data().buffered();
         stats.receive_buffered = self.receiver.buffered();
-        stats.peer_rwnd = self.sender.peer_window();
+        stats.peer_rwnd = self.sender.data().peer_window();
         stats.memory = self.memory();
         stats
     }
 
     pub(crate) fn path_stats(&self) -> Vec<PathStats> {
         let primary = self.paths.primary();
-        self.paths.iter().map(|p| p.stats(self.sender.flight(p.id), p.id == primary)).collect()
+        self.paths
+            .iter()
+            .map(|p| p.stats(self.sender.data().flight(p.id), p.id == primary))
+            .collect()
     }
 
     /// Free bytes in the send buffer.
     pub(crate) fn send_space(&self) -> usize {
-        self.sender.space()
+        self.sender.data().space()
     }
 
     /// STATUS (§11.1.8), as far as it is not counted.
@@ -122,14 +125,14 @@ impl Association {
             remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
             local_addresses: self.addresses().sources().known().to_vec(),
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.data().streams(),
             inbound_streams: self.receiver.streams(),
             //= RFC 3758 3.3.2-6 3.3.3-1
-            extensions: self.sender.extensions().chosen,
-            unacknowledged_chunks: self.sender.outstanding(),
+            extensions: self.sender.data().extensions().chosen,
+            unacknowledged_chunks: self.sender.data().outstanding(),
             unread_messages: self.readable(),
             //= RFC 8899 3-20 4.4-1
-            fragmentation_point: self.sender.fragmentation_point(&self.paths),
+            fragmentation_point: self.sender.data().fragmentation_point(&self.paths),
         }
     }
 
@@ -154,7 +157,7 @@ impl Association {
         if was_idle && self.receiver.ready() > 0 {
             self.journal.event(Event::Readable);
         }
-        self.sender.configure(&config);
+        self.sender.data_mut().configure(&config);
         self.config = config;
         if let Some(closing) = self.phase.closing_mut() {
             closing.reconfigure(now, &self.config.profile);
@@ -191,16 +194,16 @@ impl Association {
         stream: StreamId,
         value: u16,
     ) -> Result<(), AssociationError> {
-        if stream.0 >= self.sender.streams() {
+        if stream.0 >= self.sender.data().streams() {
             return Err(AssociationError::NoStream);
         }
-        self.sender.set_stream_value(stream, value);
+        self.sender.data_mut().set_stream_value(stream, value);
         Ok(())
     }
 
     /// What was set for it.
     pub(crate) fn stream_value(&self, stream: StreamId) -> Option<u16> {
-        (stream.0 < self.sender.streams()).then(|| self.sender.stream_value(stream))
+        (stream.0 < self.sender.data().streams()).then(|| self.sender.data().stream_value(stream))
     }
 
     /// REQUEST HEARTBEAT.

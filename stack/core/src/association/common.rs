@@ -120,7 +120,7 @@ impl<'a> Common<'a> {
             self.path_changed(path);
         }
         self.errors.clear();
-        if sender.outstanding() == 0 {
+        if sender.data().outstanding() == 0 {
             self.patience.stop();
         }
     }

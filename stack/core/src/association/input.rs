@@ -162,25 +162,27 @@ impl Association {
                 let none = GapAckBlocks::default();
                 self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
             }
-            Chunk::NrSack(nr) if self.sender.extensions().nr_sack => {
+            Chunk::NrSack(nr) if self.sender.data().extensions().nr_sack => {
                 incoming.has_sack = true;
                 let echo = incoming.timestamp.map(|t| t.tsecr);
                 self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
             }
             // Not agreed on: as if we did not know the type.
             Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
-            Chunk::ForwardTsn(_) if self.sender.extensions().chosen.interleaving => {
+            Chunk::ForwardTsn(_) if self.sender.data().extensions().chosen.interleaving => {
                 self.refuse_forward("a FORWARD TSN chunk where I-DATA was agreed on");
             }
             Chunk::IForwardTsn(forward) => {
-                let chosen = self.sender.extensions().chosen;
+                let chosen = self.sender.data().extensions().chosen;
                 if chosen.interleaving && chosen.partial_reliability {
                     self.on_i_forward_tsn(incoming, &forward);
                 } else {
                     self.refuse_forward("an I-FORWARD-TSN chunk that was not agreed on");
                 }
             }
-            Chunk::ForwardTsn(forward) if self.sender.extensions().chosen.partial_reliability => {
+            Chunk::ForwardTsn(forward)
+                if self.sender.data().extensions().chosen.partial_reliability =>
+            {
                 self.on_forward_tsn(now, incoming, &forward);
             }
             //= RFC 3758 3.3.1-1 3.3.2-3
@@ -259,7 +261,7 @@ impl Association {
             }
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
-            Chunk::Timestamp(t) if self.sender.extensions().timestamp => {
+            Chunk::Timestamp(t) if self.sender.data().extensions().timestamp => {
                 incoming.timestamp = Some(t);
             }
             Chunk::Timestamp(_) => {}

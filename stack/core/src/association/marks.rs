@@ -11,7 +11,7 @@ impl Association {
     /// Both ends are ECN-capable.
     #[inline]
     pub(super) const fn has_ecn(&self) -> bool {
-        self.sender.extensions().chosen.ecn
+        self.sender.data().extensions().chosen.ecn
     }
 
     /// A packet begins; whether it bears the mark of congestion.
@@ -32,7 +32,7 @@ impl Association {
         }
         let arrival = incoming.arrival;
         let (sender, mut cx) = self.sending(now);
-        let Some((path, cwr)) = sender.on_ecne(&mut cx, ecne, arrival) else { return };
+        let Some((path, cwr)) = cx.on_ecne(sender.data(), ecne, arrival) else { return };
         if self.outbox.makes_way(path, &cwr) {
             self.outbox.push(&self.paths, path, Control::Cwr(cwr));
         }

@@ -36,7 +36,7 @@ impl Association {
     /// messages: of two with as much data, one whose peer takes nothing, or leaves gaps for ever, or whose
     /// application does not read, is worse.
     pub(crate) fn excess(&self) -> usize {
-        let moving = self.sender.moving() + self.receiver.moving();
+        let moving = self.sender.data().moving() + self.receiver.moving();
         self.memory().saturating_sub(2 * moving)
     }
 
@@ -44,7 +44,7 @@ impl Association {
     /// peer takes data may have some to send.
     #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
-        let is_ample = (budget.share & self.sender.share()) == Budget::AMPLE.share;
+        let is_ample = (budget.share & self.sender.data().share()) == Budget::AMPLE.share;
         let is_due = !is_ample || self.receiver.is_epoch_over(now);
         if is_due && !cfg!(tresse_without_account) {
             self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
@@ -54,15 +54,15 @@ impl Association {
     /// It was told that memory is short, and of nothing since.
     #[inline(always)]
     pub(crate) fn is_bounded(&self) -> bool {
-        self.sender.share() != Budget::AMPLE.share
+        self.sender.data().share() != Budget::AMPLE.share
     }
 
     fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
-        self.sender.obey(now, budget.share, stats.user_bytes_sent);
+        self.sender.data_mut().obey(now, budget.share, stats.user_bytes_sent);
         self.receiver.obey(now, budget, stats.user_bytes_received);
         if budget != Budget::AMPLE {
-            self.sender.shrink_if_idle();
+            self.sender.data_mut().shrink_if_idle();
         }
     }
 

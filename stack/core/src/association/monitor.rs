@@ -394,7 +394,7 @@ impl Monitor {
 /// that is answered are not.
 fn forgive_errors(cx: &mut Common<'_>, sender: &Sender) {
     cx.errors.on_heartbeat_answered();
-    if sender.outstanding() == 0 {
+    if sender.data().outstanding() == 0 {
         cx.errors.clear();
     }
 }
@@ -433,7 +433,7 @@ fn is_asked_often(cx: &Common<'_>, sender: &Sender, path: PathId) -> bool {
     match cx.paths[path].state() {
         PathState::Unconfirmed => true,
         PathState::PotentiallyFailed => {
-            has_potentially_failed(cx.paths, path) && sender.flight(path) == 0
+            has_potentially_failed(cx.paths, path) && sender.data().flight(path) == 0
         }
         PathState::Active => cx.paths[path].reachability.is_silent(),
         PathState::Inactive => false,

@@ -98,7 +98,7 @@ pub(super) fn on_probe_answer(cx: &mut Common<'_>, info: HeartbeatInfo) {
 pub(super) fn suspect_black_hole(cx: &mut Common<'_>, sender: &Sender, path: PathId) {
     let p = &cx.paths[path];
     let Some(room) = p.base_room() else { return };
-    if p.reachability.failures() >= 2 || sender.repeats_larger(room) {
+    if p.reachability.failures() >= 2 || sender.data().repeats_larger(room) {
         cx.paths[path].on_black_hole(cx.now);
     }
 }

@@ -41,7 +41,7 @@ impl Association {
     /// A graceful end takes its next step once all outstanding data has been acknowledged.
     #[inline]
     pub(super) fn continue_shutdown(&mut self, now: Time) {
-        if self.sender.is_empty() && self.phase.closing().is_some() {
+        if self.sender.data().is_empty() && self.phase.closing().is_some() {
             let (mut cx, parts) = self.parts(now);
             if let Some(closing) = parts.phase.closing_mut() {
                 closing.progress(&mut cx);
@@ -57,7 +57,7 @@ impl Association {
 
     /// The first of these.
     pub(super) fn notify_dry(&mut self) {
-        if self.config.report_dry && self.sender.buffered() == 0 {
+        if self.config.report_dry && self.sender.data().buffered() == 0 {
             self.journal.event(Event::SenderDry);
         }
     }

@@ -286,7 +286,7 @@ impl Association {
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
-        for failure in self.sender.begin(peer.a_rwnd, outbound) {
+        for failure in self.sender.data_mut().begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Capabilities::of(&self.config).and(peer.extensions);
@@ -311,7 +311,7 @@ impl Association {
 
     /// What is outstanding names its path: nothing changes then.
     fn adopt_addresses(&mut self, peer: &PeerParameters) {
-        let outstanding = self.sender.outstanding() > 0;
+        let outstanding = self.sender.data().outstanding() > 0;
         let target = self.calls();
         let addresses = self.monitor.addresses_mut();
         addresses.omit(peer.omitted);
@@ -326,7 +326,7 @@ impl Association {
         self.patience.stop();
         self.errors.clear();
         self.journal.event(Event::Connected {
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.data().streams(),
             inbound_streams: self.receiver.streams(),
             accepted: self.origin.was_accepted(),
         });
@@ -357,7 +357,7 @@ impl Association {
     /// Goes through the agreement on extensions once more, as after calls that cross.
     #[cfg(test)]
     pub(crate) fn agree_again(&mut self) {
-        let extensions = self.sender.extensions();
+        let extensions = self.sender.data().extensions();
         self.sender.agree(extensions, &self.config);
     }
 

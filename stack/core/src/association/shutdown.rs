@@ -63,11 +63,11 @@ impl Association {
                 if !again {
                     self.journal.event(Event::PeerShutdown);
                 }
-                let before = self.sender.cumulative();
+                let before = self.sender.data().cumulative();
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
-                    let answers = incoming.has_sack || self.sender.cumulative() != before;
+                    let answers = incoming.has_sack || self.sender.data().cumulative() != before;
                     if again && !answers {
                         self.answer_repeated_shutdown(now, incoming);
                     }

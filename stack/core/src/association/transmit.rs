@@ -113,7 +113,7 @@ impl Association {
         let path = plan.path();
         let mut packet = self.begin_data(now, path, buffer);
         let before_control = packet.writer().len();
-        let forward = self.sender.forward_len();
+        let forward = self.sender.abandonment().due_len();
         //= RFC 3758 3.5-16
         // RFC 3758 §3.5 F2: bundled with DATA, if that leaves room for it.
         if forward > 0 && self.leaves_room(&plan, forward) {
@@ -156,7 +156,7 @@ impl Association {
             return false;
         }
         let chunk = self.sender.first_chunk(&self.paths, plan);
-        let room = self.sender.room_for_chunks(&self.paths[plan.path()]);
+        let room = self.sender.data().room_for_chunks(&self.paths[plan.path()]);
         chunk.is_none_or(|chunk| chunk + control <= room)
     }
 
@@ -165,7 +165,7 @@ impl Association {
         if !self.may_write_data() {
             return None;
         }
-        let path = self.sender.forward_path(&self.paths)?;
+        let path = self.sender.abandonment().due_on(&self.paths)?;
         let mut packet = self.begin_data(now, path, buffer);
         let (sender, mut cx) = self.sending(now);
         sender.write_forward(&mut cx, &mut packet);

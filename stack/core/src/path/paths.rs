@@ -230,6 +230,15 @@ impl Paths {
         found.map_or(self.primary, |p| p.id)
     }
 
+    /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
+    pub(crate) fn data_paths(&self) -> impl Iterator<Item = PathId> {
+        let any = self.iter().any(Path::preferred);
+        let fallback = self.data_path();
+        self.iter()
+            .filter(move |p| if any { p.preferred() } else { p.id == fallback })
+            .map(|p| p.id)
+    }
+
     //= RFC 9260 6.4.1-2
     //= RFC 7829 3.2-5
     /// Where a chunk that timed out on `last` goes.

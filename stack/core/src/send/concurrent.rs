@@ -5,15 +5,16 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::strategy::{PathViews, Strategy};
+use super::distribution::Distribution;
+use super::outbound::Outbound;
+use super::strategy::{MayBegin, PathViews, Strategy};
 use super::strikes::Strikes;
-use super::{Context, Sender};
 use crate::ack::AnsweredPackets;
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
 use crate::profile::{Profile, RetransmissionPolicy};
-use crate::recovery::{Buffers, Recovery};
+use crate::recovery::Recovery;
 use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
 use crate::time::Time;
 
@@ -80,32 +81,47 @@ impl Strategy for Concurrent {
         path.bursts.is_paced()
     }
 
-    fn share_allows(&self, sender: &Sender, cx: &Context<'_>, path: PathId) -> bool {
+    fn share_allows(
+        &self,
+        data: &Outbound,
+        paths: &Paths,
+        profile: &Profile,
+        path: PathId,
+        probes: bool,
+    ) -> bool {
         // §6.1 A: "Senders MUST support zero window probing": the shares of no room at all are nothing.
-        if sender.zero_window.may_probe(sender.board.total_flight()) {
+        if probes {
             return true;
         }
-        let (board, n) = (&sender.board, cx.data_paths().count().max(1));
-        let send_share = sender.buffer.limit() / n;
-        let receive_share = (sender.buffer.a_rwnd() + board.flight_user_bytes()) / n;
-        share_allows(cx.profile(), board, path, send_share, receive_share)
+        let (board, n) = (data.board(), paths.data_paths().count().max(1));
+        let send_share = data.buffer().limit() / n;
+        let receive_share = (data.buffer().a_rwnd() + board.flight_user_bytes()) / n;
+        share_allows(profile, board, path, send_share, receive_share)
     }
 
-    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
-        for path in cx.paths.ids() {
-            sender.decay_idle(cx, path);
-        }
-        let paths = path_views(sender, cx);
-        if paths.iter().all(|p| !p.open) {
+    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]> {
+        paths.ids().collect()
+    }
+
+    fn new_data_path(
+        &self,
+        now: Time,
+        paths: &Paths,
+        data: &Outbound,
+        distribution: &mut Distribution,
+        may: MayBegin<'_>,
+    ) -> Option<PathId> {
+        let views = self.views(now, paths, data, may);
+        if views.iter().all(|p| !p.open) {
             return None;
         }
-        let view = sending_view(sender, cx, &paths);
+        let view = sending_view(paths, data, &views, distribution.blocked());
         // Nobody hands over a path that is not open.
-        sender.distribution.choose(&view).filter(|id| sender.may_send_new(cx, *id))
+        distribution.choose(&view).filter(|id| may(*id))
     }
 
-    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
-        cx.data_paths().any(|id| sender.may_send_new(cx, id))
+    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
+        paths.data_paths().any(may)
     }
 
     /// Where it goes is for the scheduler to say.
@@ -114,29 +130,39 @@ impl Strategy for Concurrent {
     }
 
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
-    fn on_new(&self, sender: &mut Sender, cx: &Context<'_>, path: PathId, seqs: &Range<u64>) {
-        let thin = sender.is_thin();
-        if let Some(cause) = sender.distribution.duplicates(thin) {
-            let others: SmallVec<[PathId; 4]> = cx.data_paths().filter(|id| *id != path).collect();
-            sender.distribution.plan_copies(others.into_iter(), seqs, cause);
+    fn on_new(
+        &self,
+        paths: &Paths,
+        distribution: &mut Distribution,
+        is_thin: &dyn Fn() -> bool,
+        path: PathId,
+        seqs: &Range<u64>,
+    ) {
+        if let Some(cause) = distribution.duplicates(is_thin()) {
+            let others: SmallVec<[PathId; 4]> =
+                paths.data_paths().filter(|id| *id != path).collect();
+            distribution.plan_copies(others.into_iter(), seqs, cause);
         }
     }
 
     /// Notes what kept data from a path with room.
-    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>) {
-        let next = sender.queue.next_len(sender.max_payload(cx.paths));
+    fn on_opportunity_over(
+        &self,
+        paths: &mut Paths,
+        data: &Outbound,
+        distribution: &mut Distribution,
+    ) {
+        let next = data.next_len(paths);
         let blocked = match next {
-            Some(len) => len > sender.peer_window(),
-            None => sender.buffer.writer_waits(),
+            Some(len) => len > data.peer_window(),
+            None => data.buffer().writer_waits(),
         };
-        if blocked && cx.data_paths().any(|id| sender.cwnd_allows(cx, id)) {
-            sender.distribution.on_blocked();
+        if blocked && paths.data_paths().any(|id| self.cwnd_allows(data.flight(id), &paths[id])) {
+            distribution.on_blocked();
         }
-        let waiting = next.is_some() || sender.board.first_lost().is_some();
-        for path in cx.paths.ids() {
-            let flight = sender.board.flight(path);
-            let p = &mut cx.paths[path];
-            let room = flight < p.window.limited();
+        let waiting = next.is_some() || data.board().first_lost().is_some();
+        for p in paths.iter_mut() {
+            let room = data.flight(p.id) < p.window.limited();
             p.bursts.wait(room && waiting);
             if room && !p.bursts.is_held_back() {
                 p.window.on_starved();
@@ -152,43 +178,60 @@ impl Strategy for Concurrent {
         MAX_LOST_SCANNED
     }
 
-    fn views(&self, sender: &Sender, cx: &Context<'_>) -> PathViews {
-        path_views(sender, cx)
+    fn views(&self, now: Time, paths: &Paths, data: &Outbound, may: MayBegin<'_>) -> PathViews {
+        let fastest = paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
+        let view = |id: PathId| {
+            let p = &paths[id];
+            PathView {
+                id,
+                open: may(id),
+                srtt: p.round_trip(now).or(fastest).unwrap_or_default(),
+                rttvar: p.rtt.rttvar(),
+                cwnd: p.window.limited(),
+                ssthresh: p.window.ssthresh(),
+                flight: data.flight(id),
+                rate: p.rate(),
+                loss: p.loss_rate(),
+            }
+        };
+        paths.data_paths().map(view).collect()
     }
 
     fn retransmission_path(
         &self,
-        cx: &Context<'_>,
-        paths: &[PathView],
+        paths: &Paths,
+        profile: &Profile,
+        views: &[PathView],
         chunk: &Outstanding,
     ) -> PathId {
         let last = chunk.path;
         if chunk.cause.is_some_and(LossCause::takes_another_path) {
             // The point is to take another one, the fastest.
-            let others: PathViews = paths.iter().copied().filter(|p| p.id != last).collect();
+            let others: PathViews = views.iter().copied().filter(|p| p.id != last).collect();
             let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
             return fastest.unwrap_or(last);
         }
-        let paths = promising(cx.paths, paths);
-        if chunk.cause == Some(LossCause::Timeout) && is_in_vain(cx.paths, chunk) {
-            let next = rtx_policy::choose(RetransmissionPolicy::Alternate, last, &paths);
-            return next.filter(|id| *id != last).unwrap_or_else(|| cx.paths.alternate(last));
+        let views = promising(paths, views);
+        if chunk.cause == Some(LossCause::Timeout) && is_in_vain(paths, chunk) {
+            let next = rtx_policy::choose(RetransmissionPolicy::Alternate, last, &views);
+            return next.filter(|id| *id != last).unwrap_or_else(|| paths.alternate(last));
         }
-        let policy = cx.profile().multipath.retransmission;
-        rtx_policy::choose(policy, last, &paths).unwrap_or_else(|| cx.paths.data_path())
+        let policy = profile.multipath.retransmission;
+        rtx_policy::choose(policy, last, &views).unwrap_or_else(|| paths.data_path())
     }
 
     /// With the `earliest` policy a lost chunk joins the packet that leaves now.
     fn rides_along(
         &self,
-        cx: &Context<'_>,
+        paths: &Paths,
+        profile: &Profile,
         views: &[PathView],
         chunk: &Outstanding,
         path: PathId,
     ) -> bool {
-        let earliest = cx.profile().multipath.retransmission == RetransmissionPolicy::Earliest;
+        let earliest = profile.multipath.retransmission == RetransmissionPolicy::Earliest;
         (earliest && !chunk.cause.is_some_and(LossCause::takes_another_path))
-            || self.retransmission_path(cx, views, chunk) == path
+            || self.retransmission_path(paths, profile, views, chunk) == path
     }
 
     fn eligibility(&self, profile: &Profile) -> Eligibility {
@@ -238,62 +281,20 @@ impl Strategy for Concurrent {
         board.earliest(path).is_none_or(|earliest| earliest > exit)
     }
 
-    /// Sends again, over another path, what holds up the buffers.
-    fn reschedule(&self, sender: &mut Sender, cx: &mut Context<'_>) {
-        let buffers = Buffers {
-            sending: sender.buffered(),
-            send_limit: sender.buffer.limit(),
-            receiving: sender.buffer.peer_holds(),
-            receive_limit: sender.buffer.peer_buffer(),
-        };
-        let (now, profile) = (cx.now, cx.profile());
-        let paths = &cx.paths;
-        let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
-        let found = sender.recovery.detours(now, profile, &buffers, &sender.board, &srtt);
-        let Some((range, cause)) = found else { return };
-        let blocking = sender.board.get(range.start).map(|c| c.path);
-        for seq in range {
-            let chunk = sender.board.get(seq);
-            // What may not be sent again is left where it is.
-            let stays = chunk.is_some_and(Outstanding::is_spent);
-            if chunk.map(|c| c.path) == blocking && !stays {
-                sender.lose(cx, seq, cause);
-            }
-        }
+    fn reschedules(&self) -> bool {
+        true
     }
 }
 
-fn path_views(sender: &Sender, cx: &Context<'_>) -> PathViews {
-    let now = cx.now;
-    let fastest = cx.paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
-    let view = |id: PathId| {
-        let p = &cx.paths[id];
-        PathView {
-            id,
-            open: sender.may_send_new(cx, id),
-            srtt: p.round_trip(now).or(fastest).unwrap_or_default(),
-            rttvar: p.rtt.rttvar(),
-            cwnd: p.window.limited(),
-            ssthresh: p.window.ssthresh(),
-            flight: sender.board.flight(id),
-            rate: p.rate(),
-            loss: p.loss_rate(),
-        }
-    };
-    cx.data_paths().map(view).collect()
-}
-
-fn sending_view<'a>(sender: &Sender, cx: &Context<'_>, paths: &'a [PathView]) -> View<'a> {
+fn sending_view<'a>(all: &Paths, data: &Outbound, paths: &'a [PathView], blocked: u64) -> View<'a> {
+    let buffer = data.buffer();
     View {
         paths,
-        primary: cx.paths.primary(),
-        queued: sender.queue.bytes(),
-        window: sender
-            .buffer
-            .limit()
-            .min(sender.buffer.a_rwnd() + sender.board.flight_user_bytes()),
-        mss: cx.paths.amdcs(),
-        blocked: sender.distribution.blocked(),
+        primary: all.primary(),
+        queued: data.queue().bytes(),
+        window: buffer.limit().min(buffer.a_rwnd() + data.board().flight_user_bytes()),
+        mss: all.amdcs(),
+        blocked,
     }
 }
 

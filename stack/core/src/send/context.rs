@@ -1,14 +1,14 @@
 //! What the sending half does with what is not its own: the paths, the settings, and who is told.
 
 use super::concurrent::Concurrent;
+use super::patience::Patience;
 use super::single::Single;
 use super::strategy::Strategy;
-use super::zero_window::ZeroWindow;
-use super::{Context, Patience};
 use crate::config::AssociationConfig;
 use crate::event::{TraceEvent, WindowCause};
 use crate::journal::Journal;
-use crate::path::{Path, PathId, Paths};
+use crate::path::{PathId, Paths};
+use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::state::State;
 use crate::time::Time;
@@ -16,6 +16,17 @@ use crate::time::Time;
 /// How data is spread over these paths.
 pub(super) fn chosen(paths: &Paths, config: &AssociationConfig) -> &'static dyn Strategy {
     if paths.are_concurrent(config) { &Concurrent } else { &Single }
+}
+
+/// What the sending half works with that is not its own.
+pub(crate) struct Context<'a> {
+    pub(super) now: Time,
+    pub(super) state: State,
+    pub(super) config: &'a AssociationConfig,
+    pub(super) strategy: &'static dyn Strategy,
+    pub(super) paths: &'a mut Paths,
+    pub(super) patience: &'a mut Patience,
+    pub(super) journal: &'a mut Journal,
 }
 
 impl<'a> Context<'a> {
@@ -38,33 +49,15 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
-    pub(super) fn data_paths(&self) -> impl Iterator<Item = PathId> {
-        let any = self.paths.iter().any(Path::preferred);
-        let fallback = self.paths.data_path();
-        self.paths
-            .iter()
-            .filter(move |p| if any { p.preferred() } else { p.id == fallback })
-            .map(|p| p.id)
+    #[inline]
+    pub(super) fn profile(&self) -> &'a Profile {
+        &self.config.profile
     }
 
-    //= RFC 9260 6.1-21 6.3.3-1
-    /// T3-rtx of `path` starts, with its RTO; a probe of a closed window may wait longer.
-    pub(super) fn arm_t3(&mut self, path: PathId, zero_window: &ZeroWindow) {
-        let now = self.now;
-        let undoubled = self.paths[path].t3.take_undoubled(now);
-        let rto = undoubled.unwrap_or(self.paths[path].rto());
-        // A probe of a closed window is owed an answer like anything else.
-        let wait = self.start_patience(path, rto);
-        let wait = zero_window.wait(rto, self.profile().rto.max()).unwrap_or(wait);
-        let at = self.paths[path].rtt.expiry(now, now + wait);
-        self.start_t3(path, at);
-    }
-
-    /// T3-rtx of `path` runs until then.
-    pub(super) fn start_t3(&mut self, path: PathId, at: Time) {
-        self.paths[path].t3.start(at);
-        self.journal.trace(self.now, || TraceEvent::TimerArmed { path, at });
+    /// DATA may be sent in this state.
+    #[inline]
+    pub(super) const fn may_send_data(&self) -> bool {
+        self.state.may_send_data()
     }
 
     /// The window of `path` has changed.

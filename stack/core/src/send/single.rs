@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use super::strategy::{PathViews, Strategy};
+use smallvec::{SmallVec, smallvec};
+
+use super::distribution::Distribution;
+use super::outbound::Outbound;
+use super::strategy::{MayBegin, PathViews, Strategy};
 use super::strikes::Strikes;
-use super::{Context, Sender};
 use crate::event::LossCause;
 use crate::path::scheduler::PathView;
 use crate::path::{Path, PathId, Paths};
@@ -74,30 +77,59 @@ impl Strategy for Single {
         path.sets_rate()
     }
 
-    fn share_allows(&self, _sender: &Sender, _cx: &Context<'_>, _path: PathId) -> bool {
+    fn share_allows(
+        &self,
+        _data: &Outbound,
+        _paths: &Paths,
+        _profile: &Profile,
+        _path: PathId,
+        _probes: bool,
+    ) -> bool {
         true
     }
 
-    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
-        let path = cx.paths.data_path();
-        sender.decay_idle(cx, path);
-        sender.may_send_new(cx, path).then_some(path)
+    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]> {
+        smallvec![paths.data_path()]
     }
 
-    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
-        sender.may_send_new(cx, cx.paths.data_path())
+    fn new_data_path(
+        &self,
+        _now: Time,
+        paths: &Paths,
+        _data: &Outbound,
+        _distribution: &mut Distribution,
+        may: MayBegin<'_>,
+    ) -> Option<PathId> {
+        Some(paths.data_path()).filter(|path| may(*path))
+    }
+
+    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
+        may(paths.data_path())
     }
 
     fn joins_control(&self, paths: &Paths, path: PathId) -> bool {
         path == paths.data_path()
     }
 
-    fn on_new(&self, _sender: &mut Sender, _cx: &Context<'_>, _path: PathId, _seqs: &Range<u64>) {}
+    fn on_new(
+        &self,
+        _paths: &Paths,
+        _distribution: &mut Distribution,
+        _is_thin: &dyn Fn() -> bool,
+        _path: PathId,
+        _seqs: &Range<u64>,
+    ) {
+    }
 
-    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>) {
-        let waiting = !sender.queue.rests() || sender.board.first_lost().is_some();
-        for p in cx.paths.iter_mut().filter(|p| p.sets_rate()) {
-            let room = sender.board.flight(p.id) < p.window.cwnd();
+    fn on_opportunity_over(
+        &self,
+        paths: &mut Paths,
+        data: &Outbound,
+        _distribution: &mut Distribution,
+    ) {
+        let waiting = !data.queue().rests() || data.board().first_lost().is_some();
+        for p in paths.iter_mut().filter(|p| p.sets_rate()) {
+            let room = data.flight(p.id) < p.window.cwnd();
             p.bursts.wait(room && waiting);
         }
     }
@@ -112,7 +144,7 @@ impl Strategy for Single {
         1
     }
 
-    fn views(&self, _sender: &Sender, _cx: &Context<'_>) -> PathViews {
+    fn views(&self, _now: Time, _paths: &Paths, _data: &Outbound, _may: MayBegin<'_>) -> PathViews {
         PathViews::new()
     }
 
@@ -120,19 +152,20 @@ impl Strategy for Single {
     /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
     fn retransmission_path(
         &self,
-        cx: &Context<'_>,
+        paths: &Paths,
+        profile: &Profile,
         _views: &[PathView],
         chunk: &Outstanding,
     ) -> PathId {
         let last = chunk.path;
         match chunk.cause {
-            Some(LossCause::Timeout) => cx.paths.alternate(last),
+            Some(LossCause::Timeout) => paths.alternate(last),
             // §7.3: a path that says what fits through it works, and takes it in fragments.
-            Some(LossCause::PathFailure) if cx.paths[last].usable() => last,
+            Some(LossCause::PathFailure) if paths[last].usable() => last,
             // RFC 2960 §6.4 made no difference.
-            Some(_) if cx.profile().fast_retransmit.alternate_path => cx.paths.alternate(last),
-            _ if cx.paths[last].preferred() => last,
-            _ => cx.paths.data_path(),
+            Some(_) if profile.fast_retransmit.alternate_path => paths.alternate(last),
+            _ if paths[last].preferred() => last,
+            _ => paths.data_path(),
         }
     }
 
@@ -167,5 +200,7 @@ impl Strategy for Single {
         board.cumulative() >= exit
     }
 
-    fn reschedule(&self, _sender: &mut Sender, _cx: &mut Context<'_>) {}
+    fn reschedules(&self) -> bool {
+        false
+    }
 }

@@ -1,10 +1,13 @@
 //! One path at a time, or several at once: what differs. Which of the two holds is chosen once, where a
-//! [`Context`] is made.
+//! [`Context`](super::context::Context) is made. Neither knows more of the sending half than what it is shown.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::distribution::Distribution;
+use super::outbound::Outbound;
 use super::strikes::Strikes;
-use super::{Context, Sender};
 use crate::path::scheduler::PathView;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
@@ -12,6 +15,9 @@ use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboar
 use crate::time::Time;
 
 pub(super) type PathViews = SmallVec<[PathView; 4]>;
+
+/// Whether a packet may begin with new data on a path.
+pub(super) type MayBegin<'a> = &'a dyn Fn(PathId) -> bool;
 
 /// How data is spread over the paths.
 pub(super) trait Strategy {
@@ -44,27 +50,57 @@ pub(super) trait Strategy {
     fn is_held_back(&self, path: &Path) -> bool;
     /// Whether pacing does away with bursts.
     fn is_paced(&self, path: &Path) -> bool;
-    /// Whether the path is within its share of the buffers.
-    fn share_allows(&self, sender: &Sender, cx: &Context<'_>, path: PathId) -> bool;
+    /// Whether the path is within its share of the buffers; `probes`: a closed window may be probed now.
+    fn share_allows(
+        &self,
+        data: &Outbound,
+        paths: &Paths,
+        profile: &Profile,
+        path: PathId,
+        probes: bool,
+    ) -> bool;
+    //= RFC 9260 6.1-10 6.1-11 6.1-12 7.2-1 7.2-2 7.2.1-4
+    /// §6.1 B: a packet may breach cwnd if `flight`, what is in flight on the path, has not reached it.
+    fn cwnd_allows(&self, flight: usize, path: &Path) -> bool {
+        // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
+        // address until the endpoint receives acknowledgement".
+        let more = !path.window.is_one_packet() && !self.is_held_back(path);
+        flight == 0 || (more && flight < self.window(path))
+    }
 
     // New data.
 
+    /// The paths that new data may go to; while none does, their windows decay.
+    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]>;
     /// Where the next packet goes; `None` if none may leave now.
-    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId>;
+    fn new_data_path(
+        &self,
+        now: Time,
+        paths: &Paths,
+        data: &Outbound,
+        distribution: &mut Distribution,
+        may: MayBegin<'_>,
+    ) -> Option<PathId>;
     /// A packet may leave on some path.
-    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool;
+    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool;
     /// Whether it may leave on `path` beside control chunks.
     fn joins_control(&self, paths: &Paths, path: PathId) -> bool;
     /// These chunks have just left on `path`.
     fn on_new(
         &self,
-        sender: &mut Sender,
-        cx: &Context<'_>,
+        paths: &Paths,
+        distribution: &mut Distribution,
+        is_thin: &dyn Fn() -> bool,
         path: PathId,
-        seqs: &std::ops::Range<u64>,
+        seqs: &Range<u64>,
     );
     /// The opportunity to send is over.
-    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>);
+    fn on_opportunity_over(
+        &self,
+        paths: &mut Paths,
+        data: &Outbound,
+        distribution: &mut Distribution,
+    );
 
     // What is lost.
 
@@ -73,23 +109,25 @@ pub(super) trait Strategy {
     /// This many lost chunks are looked at for one that may leave.
     fn scanned(&self) -> usize;
     /// What [`retransmission_path`](Self::retransmission_path) chooses from.
-    fn views(&self, sender: &Sender, cx: &Context<'_>) -> PathViews;
+    fn views(&self, now: Time, paths: &Paths, data: &Outbound, may: MayBegin<'_>) -> PathViews;
     /// Where a lost chunk goes.
     fn retransmission_path(
         &self,
-        cx: &Context<'_>,
+        paths: &Paths,
+        profile: &Profile,
         views: &[PathView],
         chunk: &Outstanding,
     ) -> PathId;
     /// Whether a lost chunk may leave in a packet with another one, which takes `path`.
     fn rides_along(
         &self,
-        cx: &Context<'_>,
+        paths: &Paths,
+        profile: &Profile,
         views: &[PathView],
         chunk: &Outstanding,
         path: PathId,
     ) -> bool {
-        self.retransmission_path(cx, views, chunk) == path
+        self.retransmission_path(paths, profile, views, chunk) == path
     }
     /// Whether chunks that leave again can be struck again.
     fn eligibility(&self, profile: &Profile) -> Eligibility;
@@ -108,6 +146,6 @@ pub(super) trait Strategy {
     fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32;
     /// Whether Fast Recovery of `path` ends, which was to end at `exit`.
     fn has_recovered(&self, board: &Scoreboard, path: PathId, exit: u64) -> bool;
-    /// Something that is to be sent again over another path is found after a SACK.
-    fn reschedule(&self, sender: &mut Sender, cx: &mut Context<'_>);
+    /// What holds up the buffers may be sent again over another path.
+    fn reschedules(&self) -> bool;
 }

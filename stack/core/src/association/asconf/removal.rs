@@ -57,7 +57,7 @@ pub(super) fn add_path(
     remote: IpAddr,
     encapsulation: Option<u16>,
 ) -> Option<PathId> {
-    let cumulative = affected.halves.sender.cumulative();
+    let cumulative = affected.halves.sender.data().cumulative();
     let (sources, config) = (affected.addresses.sources(), cx.config);
     let path = cx.paths.add(cumulative, |id, others| {
         let local = source_beside(sources, remote, &others.iter());
@@ -78,7 +78,7 @@ pub(super) fn remove_path(
     path: PathId,
 ) -> Option<Gone> {
     let before = cx.paths.primary();
-    if !cx.paths.remove(path, halves.sender.next_sequence()) {
+    if !cx.paths.remove(path, halves.sender.data().next_sequence()) {
         return None;
     }
     let instead = cx.paths.data_path();

@@ -313,7 +313,7 @@ impl Reconfiguration {
             return done(ReconfigurationResult::DENIED);
         }
         let streams = StreamSet::of(reset.streams.iter());
-        if streams.beyond(sender.streams()).is_some() {
+        if streams.beyond(sender.data().streams()).is_some() {
             return done(ReconfigurationResult::WRONG_SSN);
         }
         // RFC 6525 §5.2.3: if what we have just asked for "completely overlaps the received Incoming SSN Reset Request
@@ -321,7 +321,7 @@ impl Reconfiguration {
         // the streams stand at their beginning.
         let overlaps =
             self.requests.resetting().is_some_and(|resetting| resetting.covers(&streams));
-        if overlaps || sender.is_fresh(&streams) {
+        if overlaps || sender.data().is_fresh(&streams) {
             return done(ReconfigurationResult::NOTHING_TO_DO);
         }
         if RESET_LEN + size_of_val(streams.listed()) > room_for_parameters(cx) {
@@ -385,7 +385,7 @@ impl Reconfiguration {
     fn on_add_incoming(&mut self, cx: &Common<'_>, sender: &Sender, add: AddStreams) -> Answer {
         let done = |result| Answer::Done(response(add.request, result));
         let most = cx.config.reconfiguration.most_outbound_streams;
-        let streams = sender.streams().checked_add(add.streams);
+        let streams = sender.data().streams().checked_add(add.streams);
         let accepted = cx.config.reconfiguration.add_streams && streams.is_some_and(|n| n <= most);
         if !accepted {
             return done(ReconfigurationResult::DENIED);

@@ -37,7 +37,7 @@ impl Reconfiguration {
             ResetDirection::Incoming => (false, true),
             ResetDirection::Both => (true, true),
         };
-        let (ours, theirs) = (halves.sender.streams(), halves.receiver.streams());
+        let (ours, theirs) = (halves.sender.data().streams(), halves.receiver.streams());
         for (wanted, streams) in [(outgoing, ours), (incoming, theirs)] {
             if let Some(stream) = set.beyond(streams).filter(|_| wanted) {
                 return Err(ReconfigurationError::NoStream { stream: stream.0, streams });
@@ -79,7 +79,7 @@ impl Reconfiguration {
         let inbound = halves.receiver.streams();
         // The request of the peer that adds incoming streams would be denied beyond our own limit.
         let (most, room) = (u16::MAX, cx.config.inbound_streams.saturating_sub(inbound));
-        for (more, limit) in [(outgoing, most - halves.sender.streams()), (incoming, room)] {
+        for (more, limit) in [(outgoing, most - halves.sender.data().streams()), (incoming, room)] {
             if more > limit {
                 return Err(ReconfigurationError::TooManyStreams { limit: usize::from(limit) });
             }
@@ -101,7 +101,7 @@ impl Reconfiguration {
 
     fn begin(&mut self, sender: &mut Sender, ask: Ask, answers: Option<RequestNumber>) {
         if let Some(streams) = ask.parks() {
-            sender.park(streams);
+            sender.data_mut().park(streams);
         }
         self.requests.begin(ask, answers);
     }
@@ -120,13 +120,13 @@ impl Reconfiguration {
         // reset of them can be pending.
         let association = self.requests.resets_association();
         if !self.requests.drains()
-            || !sender.is_drained()
+            || !sender.data_mut().is_drained()
             || (association && self.responses.is_deferred())
         {
             return None;
         }
         let arrived = receiver.cumulative();
-        let last_tsn = sender.next_tsn().wrapping_sub(1);
+        let last_tsn = sender.data().next_tsn().wrapping_sub(1);
         let last = self.responses.last();
         let parameters = self.requests.write(cx.now, last, last_tsn, arrived)?;
         if association {
@@ -220,9 +220,9 @@ impl Reconfiguration {
     ) {
         let success = outcome.is_success();
         match &part {
-            Part::Outgoing(_) => halves.sender.unpark(success),
+            Part::Outgoing(_) => halves.sender.data_mut().unpark(success),
             // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
-            Part::AddOutgoing(streams) if success => halves.sender.add_streams(*streams),
+            Part::AddOutgoing(streams) if success => halves.sender.data_mut().add_streams(*streams),
             // RFC 6525 §5.2.3: "process the Incoming SSN Reset Request Parameter normally, responding to the peer with an
             // acknowledgment". The request of the peer that follows will tell; RTO.Max is how long it may take to send that
             // again.
@@ -250,7 +250,7 @@ impl Reconfiguration {
             let was_idle = halves.receiver.ready() == 0;
             let result = halves.receiver.end_barrier();
             let readable = was_idle && halves.receiver.ready() > 0;
-            halves.sender.unpark(false);
+            halves.sender.data_mut().unpark(false);
             cx.journal.event(halves.association_event(outcome));
             return after_held(cx, readable, result);
         }
@@ -261,8 +261,8 @@ impl Reconfiguration {
         let was_idle = halves.receiver.ready() == 0;
         let before = halves.receiver.let_through(senders_next.wrapping_sub(1));
         halves.receiver.flush(&StreamSet::All);
-        halves.sender.jump(receivers_next);
-        halves.sender.unpark(true);
+        halves.sender.data_mut().jump(receivers_next);
+        halves.sender.data_mut().unpark(true);
         // What comes before the event is what arrived before; what comes behind it waits in the barrier.
         let event = halves.association_event(outcome);
         self.tell_after_reading(cx, halves, event);

@@ -27,7 +27,7 @@ impl Reconfiguration {
             return Answer::Done(association_response(halves, request, result));
         }
         *responses.association() = Some(request);
-        halves.sender.park(StreamSet::All);
+        halves.sender.data_mut().park(StreamSet::All);
         Answer::InProgress
     }
 
@@ -42,16 +42,17 @@ impl Reconfiguration {
         let full = self.tells_too_much(cx);
         let Halves { sender, receiver } = halves;
         let asked = *self.responses.association();
-        let request = asked.filter(|_| !full && sender.is_drained())?;
+        let request = asked.filter(|_| !full && sender.data_mut().is_drained())?;
         *self.responses.association() = None;
         let was_idle = receiver.ready() == 0;
         // RFC 6525 §5.2.4 G2: our next TSN follows the highest one sent. With that nothing is left for G3 to acknowledge.
-        let (senders_next, receivers_next) = (sender.next_tsn(), receiver.next_after_reset());
+        let (senders_next, receivers_next) =
+            (sender.data().next_tsn(), receiver.next_after_reset());
         receiver.jump(receivers_next);
         let readable = was_idle && receiver.ready() > 0;
         // RFC 6525 §5.2.4 G5: "The next expected and outgoing SSNs MUST be reset to 0 for all incoming and outgoing
         // streams."
-        sender.unpark(true);
+        sender.data_mut().unpark(true);
         let result = ReconfigurationResult::PERFORMED;
         let next_tsns = Some((senders_next, receivers_next));
         let done = ReconfigurationResponse { request, result, next_tsns };
@@ -75,6 +76,6 @@ pub(super) fn association_response(
     request: RequestNumber,
     result: ReconfigurationResult,
 ) -> ReconfigurationResponse {
-    let next_tsns = Some((halves.sender.next_tsn(), halves.receiver.next_after_reset()));
+    let next_tsns = Some((halves.sender.data().next_tsn(), halves.receiver.next_after_reset()));
     ReconfigurationResponse { request, result, next_tsns }
 }

@@ -177,7 +177,7 @@ impl Halves<'_> {
     fn association_event(&self, outcome: ReconfigurationOutcome) -> Event {
         Event::AssociationReset {
             outcome,
-            local_tsn: self.sender.next_tsn(),
+            local_tsn: self.sender.data().next_tsn(),
             remote_tsn: self.receiver.cumulative().wrapping_add(1),
         }
     }
@@ -185,7 +185,7 @@ impl Halves<'_> {
     fn streams_event(&self, outcome: ReconfigurationOutcome) -> Event {
         Event::StreamsAdded {
             outcome,
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.data().streams(),
             inbound_streams: self.receiver.streams(),
         }
     }

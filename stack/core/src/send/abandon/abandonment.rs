@@ -140,12 +140,12 @@ impl Abandonment {
 
     /// Something was given up since this was asked last.
     #[inline]
-    pub(super) fn take_left_room(&mut self) -> bool {
+    pub(in crate::send) fn take_left_room(&mut self) -> bool {
         self.0.as_mut().is_some_and(|kept| std::mem::take(&mut kept.left_room))
     }
 
     /// How many messages were given up, of a stream and by a policy, or of all.
-    pub(super) fn counted(
+    pub(crate) fn counted(
         &self,
         stream: Option<StreamId>,
         policy: Option<AbandonPolicy>,
@@ -195,14 +195,14 @@ impl Abandonment {
 
     /// The path of a packet that has to carry a FORWARD TSN chunk, whatever else it carries.
     #[inline]
-    pub(super) fn due_on(&self, paths: &Paths) -> Option<PathId> {
+    pub(crate) fn due_on(&self, paths: &Paths) -> Option<PathId> {
         let elsewhere = self.due()?.path();
         Some(elsewhere.map_or_else(|| paths.data_path(), |path| paths.living(path)))
     }
 
     /// Bytes of a FORWARD TSN chunk that is to leave; 0 if none is.
     #[inline]
-    pub(super) fn due_len(&self) -> usize {
+    pub(crate) fn due_len(&self) -> usize {
         self.due().map_or(0, Forward::len)
     }
 

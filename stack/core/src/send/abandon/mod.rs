@@ -21,13 +21,13 @@ mod forward;
 mod ledger;
 mod tally;
 
-use tresse_wire::StreamId;
+use tresse_wire::{PacketWriter, StreamId};
 
-use super::drain::join;
-use super::{Context, DataPacket, Sender};
+use super::context::Context;
+use super::outbound::{Outbound, join};
 use crate::event::{Event, LossCause, SendFailure, TraceEvent};
-use crate::path::{PathId, Paths};
-use crate::reliability::{AbandonPolicy, AbandonedMessages, Reliability};
+use crate::path::PathId;
+use crate::reliability::Reliability;
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::Policy;
 use crate::time::Time;
@@ -42,50 +42,49 @@ enum Victim {
     Sent(u64),
 }
 
-impl Sender {
-    //= RFC 3758 3.3.2-5 3.3.3-2 3.3.3-3 4.1-1
-    /// Messages can be given up after a part of them was sent.
-    #[inline]
-    fn is_partial(&self) -> bool {
-        self.extensions.chosen.partial_reliability
-    }
+//= RFC 3758 3.3.2-5 3.3.3-2 3.3.3-3 4.1-1
+/// Messages can be given up after a part of them was sent.
+#[inline]
+fn is_partial(data: &Outbound) -> bool {
+    data.extensions().chosen.partial_reliability
+}
 
+impl Abandonment {
     /// The chunk `seq` of a message with this policy has left for the first time.
-    pub(super) fn note_policy(
+    pub(in crate::send) fn note_policy(
         &mut self,
+        data: &mut Outbound,
         seq: u64,
         stream: StreamId,
         policy: (Policy, Time),
         ends: (bool, bool),
     ) {
-        if !self.is_partial() {
+        if !is_partial(data) {
             return;
         }
-        self.abandonment.on_new(&mut self.board, seq, stream, policy, ends);
+        self.on_new(data.board_mut(), seq, stream, policy, ends);
     }
 
     /// The chunk `seq` was declared lost: its message is given up if its policy says so.
     #[inline]
-    pub(super) fn judge_lost(&mut self, cx: &mut Context<'_>, seq: u64) {
-        if self.abandonment.is_over(&self.board, cx.now, seq) {
-            self.give_up_sent(cx, seq);
+    pub(in crate::send) fn judge_lost(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &mut Outbound,
+        seq: u64,
+    ) {
+        if self.is_over(data.board(), cx.now, seq) {
+            self.give_up_sent(cx, data, seq);
         }
-    }
-
-    /// Some message may be too old by now.
-    #[inline]
-    pub(crate) fn is_overdue(&self, now: Time) -> bool {
-        let is_past = |deadline: Option<Time>| deadline.is_some_and(|deadline| deadline <= now);
-        is_past(self.queue.deadline()) || is_past(self.abandonment.deadline())
     }
 
     //= RFC 3758 4.1-3 4.1-4
     /// Gives up the messages whose time is over: those that wait, and those of which a part was sent and the rest, or
     /// what is lost of it, waits to be.
-    pub(crate) fn expire(&mut self, cx: &mut Context<'_>) {
+    pub(in crate::send) fn expire(&mut self, cx: &mut Context<'_>, data: &mut Outbound) {
         let now = cx.now;
-        if self.queue.deadline().is_some_and(|deadline| deadline <= now) {
-            for (policy, failure) in self.queue.expire(now) {
+        if data.queue().deadline().is_some_and(|deadline| deadline <= now) {
+            for (policy, failure) in data.queue_mut().expire(now) {
                 if policy == Policy::Timed {
                     self.report(cx, policy, failure);
                 } else {
@@ -94,16 +93,16 @@ impl Sender {
                 }
             }
         }
-        while let Some(message) = self.abandonment.take_expired(now) {
-            let lost = |seq| self.board.get(seq).is_some_and(|c| c.state == ChunkState::Lost);
+        while let Some(message) = self.take_expired(now) {
+            let lost = |seq| data.board().get(seq).is_some_and(|c| c.state == ChunkState::Lost);
             if message.is_leaving() || message.seqs().any(lost) {
-                self.give_up_sent(cx, message.first());
+                self.give_up_sent(cx, data, message.first());
                 continue;
             }
             //= RFC 3758 4.1-5
             // TR4: what is in flight may arrive; nothing sends it again.
             for seq in message.seqs() {
-                self.board.spend(seq);
+                data.board_mut().spend(seq);
             }
         }
     }
@@ -112,19 +111,20 @@ impl Sender {
     /// An early timer wants to send the chunk `seq` again for `cause`. `false` if that may not be: nothing else in flight may
     /// either then, all of it is given up, and FORWARD TSN takes its place. It brings a SACK as data does; what had
     /// arrived before it stays delivered, since it says nothing of what the peer has.
-    pub(super) fn lets_repeat(
+    pub(in crate::send) fn lets_repeat(
         &mut self,
         cx: &mut Context<'_>,
+        data: &mut Outbound,
         (seq, cause): (u64, LossCause),
     ) -> bool {
-        let board = &self.board;
+        let board = data.board();
         if board.get(seq).is_none_or(|chunk| !chunk.is_spent()) {
             return true;
         }
         let is_over = |seq: &u64| board.get(*seq).is_some_and(Outstanding::is_over);
         let over: Vec<u64> = (board.cumulative() + 1..board.next_seq()).filter(is_over).collect();
         for seq in over {
-            self.give_up_sent(cx, seq);
+            self.give_up_sent(cx, data, seq);
         }
         cx.journal.stats.count_loss_probe(cause);
         false
@@ -132,45 +132,46 @@ impl Sender {
 
     /// Gives up messages that matter less than one of `size` bytes which there is no room for. `false` if that would not
     /// make room; then nothing is given up.
-    pub(crate) fn make_room(
+    pub(in crate::send) fn make_room(
         &mut self,
         cx: &mut Context<'_>,
+        data: &mut Outbound,
         stream: StreamId,
         size: usize,
         reliability: Reliability,
     ) -> bool {
-        if !self.is_partial() {
+        if !is_partial(data) {
             return false;
         }
         let most = if let Reliability::Priority(value) = reliability { Some(value) } else { None };
         let matters_less = |value: u32| most.is_none_or(|most| value > most);
-        let needed = (self.buffered() + size).saturating_sub(self.buffer.send_limit());
-        let waiting = self.queue.by_priority().take_while(|(value, _)| matters_less(*value));
+        let needed = (data.buffered() + size).saturating_sub(data.buffer().send_limit());
+        let waiting = data.queue().by_priority().take_while(|(value, _)| matters_less(*value));
         let waiting: usize = waiting.map(|(_, bytes)| bytes).sum();
-        let sent = self.abandonment.by_priority().take_while(|(value, _)| matters_less(*value));
-        let sent: usize = sent.filter_map(|(_, first)| self.bytes_of(first)).sum();
+        let sent = self.by_priority().take_while(|(value, _)| matters_less(*value));
+        let sent: usize = sent.filter_map(|(_, first)| self.bytes_of(data, first)).sum();
         if waiting + sent < needed {
             return false;
         }
-        while !self.fits(stream, size) {
-            let Some(victim) = self.victim(matters_less) else { return false };
+        while !data.fits(stream, size) {
+            let Some(victim) = self.victim(data, matters_less) else { return false };
             match victim {
                 Victim::Waiting => {
-                    if let Some((policy, failure)) = self.queue.take_least() {
+                    if let Some((policy, failure)) = data.queue_mut().take_least() {
                         self.report(cx, policy, failure);
                     }
                 }
-                Victim::Sent(first) => self.give_up_sent(cx, first),
+                Victim::Sent(first) => self.give_up_sent(cx, data, first),
             }
         }
         true
     }
 
     /// The message that goes first.
-    fn victim(&self, matters_less: impl Fn(u32) -> bool) -> Option<Victim> {
-        let waiting = self.queue.by_priority().next().map(|(value, _)| value);
-        let mut sent = self.abandonment.by_priority();
-        let sent = sent.find(|(_, first)| self.bytes_of(*first).is_some());
+    fn victim(&self, data: &Outbound, matters_less: impl Fn(u32) -> bool) -> Option<Victim> {
+        let waiting = data.queue().by_priority().next().map(|(value, _)| value);
+        let mut sent = self.by_priority();
+        let sent = sent.find(|(_, first)| self.bytes_of(data, *first).is_some());
         let (value, victim) = match (waiting, sent) {
             (waiting, Some((value, first))) if waiting.is_none_or(|waiting| waiting < value) => {
                 (value, Victim::Sent(first))
@@ -182,40 +183,41 @@ impl Sender {
     }
 
     /// What giving up a message frees of which a part was sent; `None` if the peer has all of it, as far as is known.
-    fn bytes_of(&self, first: u64) -> Option<usize> {
-        let message = self.abandonment.message(first)?;
-        let chunks = message.seqs().filter_map(|seq| self.board.get(seq));
+    fn bytes_of(&self, data: &Outbound, first: u64) -> Option<usize> {
+        let message = self.message(first)?;
+        let chunks = message.seqs().filter_map(|seq| data.board().get(seq));
         let is_open = |chunk: &Outstanding| chunk.state != ChunkState::GapAcked;
         let sent = chunks.fold((message.is_leaving(), 0), |(open, bytes), chunk| {
             (open || is_open(chunk), bytes + chunk.chunk.payload.len())
         });
-        let rest = if message.is_leaving() { self.queue.begun_bytes(message.stream()) } else { 0 };
+        let rest =
+            if message.is_leaving() { data.queue().begun_bytes(message.stream()) } else { 0 };
         sent.0.then_some(sent.1 + rest)
     }
 
     //= RFC 3758 3.4-1 3.5-1 3.5-2 3.5-4 4.3-2
     /// Gives up the message of the chunk `seq`, of which a part was sent.
-    fn give_up_sent(&mut self, cx: &mut Context<'_>, seq: u64) {
+    fn give_up_sent(&mut self, cx: &mut Context<'_>, data: &mut Outbound, seq: u64) {
         let now = cx.now;
-        let Some(message) = self.abandonment.give_up(seq) else { return };
+        let Some(message) = self.give_up(seq) else { return };
         let (stream, policy) = (message.stream(), message.policy());
         for path in cx.paths.iter_mut() {
             path.timed.spoil(|timed| message.contains(timed));
         }
         let mut parts: Vec<NewChunk> = Vec::new();
         for seq in message.seqs() {
-            if let Some(part) = self.board.abandon(seq) {
-                self.queue.on_abandoned(stream, part.payload.len());
+            if let Some(part) = data.board_mut().abandon(seq) {
+                data.queue_mut().on_abandoned(stream, part.payload.len());
                 parts.push(part);
             }
         }
-        let path = self.board.get(message.last()).map_or(PathId::default(), |chunk| chunk.path);
-        let rest = if message.is_leaving() { self.queue.give_up_begun(stream) } else { None };
+        let path = data.board().get(message.last()).map_or(PathId::default(), |chunk| chunk.path);
+        let rest = if message.is_leaving() { data.queue_mut().give_up_begun(stream) } else { None };
         let chunks = parts.len();
         let failure = match rest {
             Some((failure, end)) => {
-                let last = self.board.record_abandoned(now, path, end);
-                self.abandonment.extend(message.first(), last);
+                let last = data.board_mut().record_abandoned(now, path, end);
+                self.extend(message.first(), last);
                 Some(failure)
             }
             None => join(&mut parts),
@@ -226,14 +228,14 @@ impl Sender {
         if let Some(failure) = failure {
             self.report(cx, policy, failure);
         }
-        self.advance(cx);
+        self.move_on(cx, data);
         cx.paths.opportunity(cx.profile());
     }
 
     /// A message was given up: it is counted, and the application told.
     fn report(&mut self, cx: &mut Context<'_>, policy: Policy, failure: SendFailure) {
         let (stream, sent) = (failure.message.stream, failure.sent);
-        self.abandonment.count(stream, policy.name(), sent);
+        self.count(stream, policy.name(), sent);
         let stats = &mut cx.journal.stats;
         *if sent {
             &mut stats.messages_abandoned_sent
@@ -243,41 +245,27 @@ impl Sender {
         cx.journal.event(Event::Abandoned(failure));
     }
 
-    /// Something was given up since this was asked last.
-    #[inline]
-    pub(crate) fn take_left_room(&mut self) -> bool {
-        self.abandonment.take_left_room()
-    }
-
-    /// How many messages were given up, of a stream and by a policy, or of all.
-    pub(crate) fn abandoned(
-        &self,
-        stream: Option<StreamId>,
-        policy: Option<AbandonPolicy>,
-    ) -> AbandonedMessages {
-        self.abandonment.counted(stream, policy)
-    }
-
-    /// Bytes of a FORWARD TSN chunk at most: what fits any packet, a TIMESTAMP beside it.
-    fn forward_room(&self, paths: &Paths) -> usize {
-        self.room_for_payload(paths) + self.header_len()
-    }
-
     /// Moves the Advanced.Peer.Ack.Point; `true` if the peer is to be told of it.
-    fn advance(&mut self, cx: &Context<'_>) -> bool {
-        let room = self.forward_room(cx.paths);
-        self.abandonment.advance(&self.board, room)
+    fn move_on(&mut self, cx: &Context<'_>, data: &Outbound) -> bool {
+        // What fits any packet, a TIMESTAMP beside it.
+        let room = data.room_for_payload(cx.paths) + data.header_len();
+        self.advance(data.board(), room)
     }
 
     //= RFC 3758 3.5-5 3.5-6 3.5-7
     /// A SACK was processed, which has passed over this many given-up chunks.
-    pub(super) fn forward_after_ack(&mut self, cx: &mut Context<'_>, passed: usize) {
-        if self.abandonment.is_none() {
+    pub(in crate::send) fn forward_after_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &Outbound,
+        passed: usize,
+    ) {
+        if self.is_none() {
             return;
         }
-        let behind = self.advance(cx);
-        let (now, cumulative) = (cx.now, self.board.cumulative());
-        let answered = self.abandonment.on_ack(cumulative);
+        let behind = self.move_on(cx, data);
+        let (now, cumulative) = (cx.now, data.board().cumulative());
+        let answered = self.on_ack(cumulative);
         if behind {
             // C3
             // Where a round trip takes no time, every SACK would bring another one out at once.
@@ -286,7 +274,7 @@ impl Sender {
                 let longest = paths[id].rto();
                 [paths[id].rtt.srtt().unwrap_or(longest).max(least), longest]
             };
-            self.abandonment.repeat(now, wait);
+            self.repeat(now, wait);
         }
         if passed == 0 {
             return;
@@ -305,54 +293,46 @@ impl Sender {
     }
 
     //= RFC 3758 3.5-14
-    /// T3-rtx of `path` expired: A5.
-    pub(super) fn forward_after_timeout(&mut self, cx: &mut Context<'_>, path: PathId) {
-        if self.abandonment.is_none() {
-            return;
+    /// T3-rtx of `path` expired: A5. Whether something was given up before.
+    pub(in crate::send) fn forward_after_timeout(
+        &mut self,
+        cx: &Context<'_>,
+        data: &Outbound,
+        path: PathId,
+    ) -> bool {
+        if self.is_none() {
+            return false;
         }
-        self.advance(cx);
-        let next = cx.paths.alternate(path);
-        self.abandonment.tell_again(&self.board, next);
-        // What was lost is given up, and nothing leaves again.
-        if self.board.first_lost().is_none() {
-            self.overrides.on_retransmitted();
-        }
+        self.move_on(cx, data);
+        self.tell_again(data.board(), cx.paths.alternate(path));
+        true
     }
 
     /// The first chunk that is outstanding was given up: FORWARD TSN leaves again, to a peer that lives and has not got it.
-    pub(super) fn repeat_forward(&mut self, cx: &Context<'_>) -> bool {
-        let first = self.board.get(self.board.cumulative() + 1);
+    pub(in crate::send) fn repeat_forward(&mut self, cx: &Context<'_>, data: &Outbound) -> bool {
+        let board = data.board();
+        let first = board.get(board.cumulative() + 1);
         let path = cx.paths.data_path();
         let is_abandoned = first.is_some_and(|chunk| chunk.is_abandoned());
         if is_abandoned {
-            self.abandonment.tell_again(&self.board, path);
+            self.tell_again(board, path);
         }
         is_abandoned
     }
 
-    /// The path of a packet that has to carry a FORWARD TSN chunk, whatever else it carries.
-    #[inline]
-    pub(crate) fn forward_path(&self, paths: &Paths) -> Option<PathId> {
-        self.abandonment.due_on(paths)
-    }
-
-    /// Bytes of a FORWARD TSN chunk that is to leave; 0 if none is.
-    #[inline]
-    pub(crate) fn forward_len(&self) -> usize {
-        self.abandonment.due_len()
-    }
-
-    /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`.
-    pub(crate) fn write_forward(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
-        let (now, path) = (cx.now, packet.path());
-        let interleaved = self.board.is_interleaved();
-        let written = self.abandonment.write(packet.writer(), interleaved, now, path);
-        let Some((tsn, streams)) = written else { return };
+    /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`. Whether there was anything to tell.
+    pub(in crate::send) fn write_forward(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &Outbound,
+        writer: &mut PacketWriter<'_>,
+        path: PathId,
+    ) -> bool {
+        let now = cx.now;
+        let written = self.write(writer, data.board().is_interleaved(), now, path);
+        let Some((tsn, streams)) = written else { return false };
         cx.journal.stats.forward_tsns_sent += 1;
         cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams });
-        // C5
-        if !cx.paths[path].t3.is_running() {
-            cx.arm_t3(path, &self.zero_window);
-        }
+        true
     }
 }

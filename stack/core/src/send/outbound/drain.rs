@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::Sender;
+use super::Outbound;
 use crate::event::{Message, SendFailure};
 use crate::scoreboard::NewChunk;
 
-impl Sender {
+impl Outbound {
     /// Takes out all messages that are not acknowledged in full, oldest first.
-    pub(crate) fn drain(&mut self) -> Vec<SendFailure> {
+    pub(in crate::send) fn drain(&mut self) -> Vec<SendFailure> {
         let mut messages = if self.queue.is_interleaving() {
             self.drain_interleaved()
         } else {
             self.drain_consecutive()
         };
         messages.extend(self.queue.drain_unsent());
-        self.abandonment.clear();
         messages
     }
 
@@ -64,7 +63,7 @@ impl Sender {
 }
 
 /// Joins the fragments of one message; those acknowledged before are gone from it.
-pub(super) fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
+pub(in crate::send) fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
     let first = parts.first()?;
     let (stream, ppid, unordered) = (first.stream, first.ppid, first.flags.unordered);
     let context = first.context;

@@ -2,11 +2,11 @@
 
 use tresse_wire::Tsn;
 
-use super::Sender;
+use super::Outbound;
 use crate::scoreboard::Scoreboard;
 use crate::streams::stream_set::StreamSet;
 
-impl Sender {
+impl Outbound {
     /// What is sent on these streams from now on waits for the end of their reset.
     pub(crate) fn park(&mut self, streams: StreamSet) {
         self.queue.park(streams);

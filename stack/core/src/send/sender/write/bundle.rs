@@ -1,13 +1,14 @@
 //! Packets with chunks that are in flight already: filled-up retransmissions, copies in front of new
 //! data, and what leaves before T3-rtx expires.
 
-use super::super::distribution::Copies;
-use super::super::{Context, Sender};
 use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Recovery, Worth};
 use crate::scoreboard::Outstanding;
+use crate::send::context::Context;
+use crate::send::distribution::Copies;
+use crate::send::sender::Sender;
 
 /// Which chunks in flight ride along.
 struct Riders {
@@ -28,11 +29,11 @@ impl Sender {
         packet: &mut DataPacket<'_>,
     ) {
         let (thin, cause) = (self.is_thin(), packet.carried.cause);
-        let all_sent = self.board.first_lost().is_none();
+        let all_sent = self.data.board().first_lost().is_none();
         let worth = Recovery::beside_lost(cx.profile(), thin, cause);
         if let Some(worth) = worth.filter(|_| all_sent) {
             let riders = Riders {
-                end: self.board.next_seq(),
+                end: self.data.board().next_seq(),
                 room: cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
                 key: packet.carried.key,
                 worth,
@@ -44,21 +45,21 @@ impl Sender {
     /// Puts what is outstanding in front of the new data of a thin stream (Pedersen 2006 §4.4).
     pub(super) fn bundle_before_new(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
         let thin = self.is_thin();
-        let queue = &self.queue;
+        let queue = self.data.queue();
         // An upper bound: headers and padding of every message.
-        let new = queue.bytes() + queue.messages() * (self.header_len() + 3);
+        let new = queue.bytes() + queue.messages() * (self.data.header_len() + 3);
         let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
         let beside = Recovery::beside_new(cx.profile(), thin, left, new);
-        if let Some((room, worth)) = beside.filter(|_| !self.board.is_empty()) {
-            let (end, key) = (self.board.next_seq(), self.queue.next_key());
+        if let Some((room, worth)) = beside.filter(|_| !self.data.board().is_empty()) {
+            let (end, key) = (self.data.board().next_seq(), self.data.queue().next_key());
             self.write_riders(cx, packet, &Riders { end, room, key, worth });
         }
     }
 
     /// A chunk in flight that an early timer wants to be sent again.
     pub(super) fn plan_repeat(&mut self) -> Option<Plan> {
-        let (seq, cause) = self.overrides.take_repeat()?;
-        let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable())?;
+        let (seq, cause) = self.gate.overrides.take_repeat()?;
+        let chunk = self.data.board().get(seq).filter(|chunk| chunk.is_repeatable())?;
         Some(Plan { path: chunk.path, what: What::Repeat(seq, cause) })
     }
 
@@ -70,7 +71,7 @@ impl Sender {
         seq: u64,
         cause: LossCause,
     ) {
-        let repeated = self.board.get(seq);
+        let repeated = self.data.board().get(seq);
         let reserved = repeated.map_or(0, Outstanding::size);
         let key = repeated.and_then(|chunk| chunk.chunk.key);
         // While thin it carries all that fits: the losses need not be asked about.
@@ -88,7 +89,8 @@ impl Sender {
     /// A packet of a thin stream that waits to be sent once more over another path.
     pub(super) fn plan_copies(&mut self, cx: &Context<'_>) -> Option<Plan> {
         while let Some(copies) = self.distribution.take_copies() {
-            let repeatable = |seq| self.board.get(seq).is_some_and(Outstanding::is_repeatable);
+            let repeatable =
+                |seq| self.data.board().get(seq).is_some_and(Outstanding::is_repeatable);
             let in_flight = copies.seqs.clone().any(repeatable);
             let path = copies.path;
             if in_flight && cx.paths[path].preferred() {
@@ -108,14 +110,14 @@ impl Sender {
     ) {
         let max = cx.paths[packet.path].mtu.max_packet();
         for seq in copies.seqs.clone() {
-            let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable());
+            let chunk = self.data.board().get(seq).filter(|chunk| chunk.is_repeatable());
             let Some(chunk) = chunk.filter(|chunk| packet.carried.takes(chunk.chunk.key)) else {
                 continue;
             };
             if packet.writer.len() + chunk.size() <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(copies.cause));
-                self.board.note_elsewhere(seq);
-                self.abandonment.on_again(&mut self.board, seq);
+                self.data.board_mut().note_elsewhere(seq);
+                self.abandonment.on_again(self.data.board_mut(), seq);
                 packet.carried.copies += 1;
             }
         }
@@ -128,8 +130,8 @@ impl Sender {
         let p = &cx.paths[path];
         let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
         let worth_from = self.recovery.worth_from(worth, path, srtt, rttvar);
-        for seq in self.board.cumulative() + 1..end {
-            let Some(chunk) = self.board.get(seq) else { break };
+        for seq in self.data.board().cumulative() + 1..end {
+            let Some(chunk) = self.data.board().get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
             if !chunk.is_repeatable() || chunk.last_sent == now || chunk.path != path {
                 continue;
@@ -168,12 +170,12 @@ impl Sender {
     ) {
         self.write_again(cx, packet, seq, Some(cause));
         let (now, path) = (cx.now, packet.path);
-        self.board.record_copy(now, path, seq);
-        self.abandonment.on_again(&mut self.board, seq);
+        self.data.board_mut().record_copy(now, path, seq);
+        self.abandonment.on_again(self.data.board_mut(), seq);
         // §6.1: T3-rtx restarts if the earliest outstanding chunk is sent again. Only its first copy
         // does that: on a dead path a stream of new data would put the expiration off for ever.
-        let first = self.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);
-        let earliest = first && self.board.earliest(path) == Some(seq);
+        let first = self.data.board().get(seq).is_some_and(|chunk| chunk.transmissions == 2);
+        let earliest = first && self.data.board().earliest(path) == Some(seq);
         let running = cx.paths[path].t3.is_running();
         let profile = &cx.profile();
         let action = t3_rtx::after_transmission(profile, Some(cause), earliest, running);

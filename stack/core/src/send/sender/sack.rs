@@ -3,11 +3,11 @@
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
-use super::{Context, SackMarks, Sender, Work};
-use crate::congestion::AckFacts;
-use crate::event::{LossCause, TraceEvent, WindowCause};
+use super::{SackMarks, Sender, Work};
+use crate::event::{LossCause, TraceEvent};
 use crate::path::PathId;
-use crate::scoreboard::{AckOutcome, PathAck, RateSample, SackFault, Scoreboard};
+use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
+use crate::send::context::Context;
 
 /// What an acknowledgement leaves to the association.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +35,16 @@ impl Sender {
         cx.journal.stats.sacks_received += 1;
         let mut work = self.work.take().unwrap_or_default();
         work.duplicates.clear();
-        work.duplicates.extend(sack.duplicates().map(|tsn| self.board.unwrap(tsn)));
+        work.duplicates.extend(sack.duplicates().map(|tsn| self.data.board().unwrap(tsn)));
         let blocks = sack.gap_blocks();
         let gap_blocks = blocks.len() + nr_blocks.len();
-        let queue = &mut self.queue;
         let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut work.outcome);
-        let result = self.board.on_nr_sack(cumulative, blocks, nr_blocks, outcome, |chunk| {
-            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags, chunk.chunk.payload.len());
-        });
+        let result = self.data.on_sack(cumulative, blocks, nr_blocks, outcome);
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {
             let (duplicates, newly_acked) = (work.duplicates.len(), work.outcome.newly_acked);
             cx.journal.stats.duplicates_reported += duplicates as u64;
-            self.buffer.on_sack(sack.a_rwnd);
+            self.data.note_window(sack.a_rwnd);
             cx.journal.trace(cx.now, || TraceEvent::Sacked {
                 cumulative,
                 gap_blocks,
@@ -59,7 +56,7 @@ impl Sender {
             let marks = SackMarks { timestamp_echo, retransmit_bit, packets };
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
-            self.watch_window(cx);
+            self.gate.watch_window(cx, &self.data);
             cx.paths.opportunity(cx.profile());
             effects
         });
@@ -72,17 +69,14 @@ impl Sender {
     pub(crate) fn on_cumulative_ack(&mut self, cx: &mut Context<'_>, cumulative: Tsn) -> Effects {
         let mut work = self.work.take().unwrap_or_default();
         work.duplicates.clear();
-        let queue = &mut self.queue;
-        let result = self.board.on_cumulative_ack(cumulative, &mut work.outcome, |chunk| {
-            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags, chunk.chunk.payload.len());
-        });
+        let result = self.data.on_cumulative_ack(cumulative, &mut work.outcome);
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {
             // A SHUTDOWN has no room for marks: as if it answered a retransmission.
             let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
             let effects = self.after_acks(cx, &mut work, marks);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
-            self.watch_window(cx);
+            self.gate.watch_window(cx, &self.data);
             effects
         });
         self.work = Some(work);
@@ -107,7 +101,7 @@ impl Sender {
                 let contradicts = self.contradictions.note(outcome);
                 cx.journal.stats.contradictory_sacks += u64::from(contradicts);
                 let (limit, on_the_way) =
-                    (cx.profile().limits.contradictory_sacks, self.board.len());
+                    (cx.profile().limits.contradictory_sacks, self.data.board().len());
                 let ends = contradicts && self.contradictions.are_too_many(limit, on_the_way);
                 ends.then_some(Effects::Violation(what))
             }
@@ -137,23 +131,25 @@ impl Sender {
     fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
         let progress = work.outcome.newly_acked > 0 || work.outcome.passed > 0;
         if progress {
-            self.renew_patience(cx);
+            cx.renew_patience(&self.data);
         }
-        self.zero_window.on_answer(progress);
-        self.overrides.on_sack();
+        self.gate.zero_window.on_answer(progress);
+        self.gate.overrides.on_sack();
         let in_recovery = cx.paths.in_fast_recovery();
-        self.end_fast_recovery(cx);
-        self.recovery.on_acked(self.board.cumulative(), work.outcome.has_gaps);
+        cx.end_fast_recovery(&self.data);
+        self.recovery.on_acked(self.data.board().cumulative(), work.outcome.has_gaps);
         self.note_acks(cx, &work.outcome);
         //= RFC 9260 7.2.4-6
         let spurious = self.recover(cx, work, marks, in_recovery);
-        self.grow_windows(cx, &work.outcome, spurious);
+        cx.grow_windows(&mut self.data, &work.outcome, spurious);
         self.act_on_losses(cx, &mut work.decisions);
-        cx.strategy.reschedule(self, cx);
-        self.forward_after_ack(cx, work.outcome.passed);
+        if cx.strategy.reschedules() {
+            self.reschedule(cx);
+        }
+        self.abandonment.forward_after_ack(cx, &self.data, work.outcome.passed);
         self.update_timers(cx, &work.outcome);
-        if self.board.is_empty() {
-            self.zero_window.stop_probing();
+        if self.data.board().is_empty() {
+            self.gate.zero_window.stop_probing();
         }
         Effects::Taken { progress }
     }
@@ -176,90 +172,19 @@ impl Sender {
                     cx.paths[path].address.on_ack(sent);
                 }
                 self.take_rtt_sample(cx, path, ack.latest);
-                self.watch_marks(cx, path, ack);
+                cx.watch_marks(&self.data, path, ack);
             }
         }
-        let next = self.board.next_seq();
+        let next = self.data.board().next_seq();
         for (i, ack) in outcome.paths.iter().enumerate() {
             cx.strategy.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
         }
     }
 
-    /// The windows of the paths over which something was acknowledged grow.
-    fn grow_windows(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, spurious: bool) {
-        for (i, ack) in outcome.paths.iter().enumerate() {
-            // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
-            if ack.chunks == 0 {
-                continue;
-            }
-            let path = PathId(i as u8);
-            let samples = self.board.samples_delivery_rates();
-            let rate = if samples { self.board.rate_sample(cx.now, path, ack) } else { None };
-            if !spurious {
-                self.grow_window(cx, path, (ack, rate.as_ref()), outcome);
-            }
-        }
-    }
-
-    //= RFC 9260 7.2.1-9
-    pub(super) fn grow_window(
-        &mut self,
-        cx: &mut Context<'_>,
-        path: PathId,
-        (ack, rate): (&PathAck, Option<&RateSample>),
-        outcome: &AckOutcome,
-    ) {
-        let (now, strategy, profile) = (cx.now, cx.strategy, cx.profile());
-        let flight = self.board.flight(path);
-        let p = &mut cx.paths[path];
-        if p.window.reduce(ack.bytes, flight, p.mtu.max_packet()) {
-            cx.trace_window(&self.board, path, WindowCause::RateReduction);
-            return;
-        }
-        //= RFC 3168 6.1.2-2
-        // RFC 3168 §6.1.2: "the TCP sender SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
-        // ACK packet."
-        if p.window.marks().is_echoed() && !p.window.control().is_model_based() {
-            return;
-        }
-        let cumulative_advanced = strategy.advanced(profile, outcome, path);
-        let before = p.window.cwnd();
-        let flight_before = p.window.flight_at_send();
-        let in_fast_recovery = p.window.is_recovering();
-        let srtt = p.rtt.srtt();
-        let measured = ack.latest.filter(|latest| latest.transmissions == 1);
-        let (rtt, next) = (measured.map(|latest| now.since(latest.sent)), self.board.next_seq());
-        let paced = strategy.is_paced(p);
-        self.tell_control(cx, path, |control, coupled| {
-            control.on_ack(&AckFacts {
-                now,
-                srtt,
-                rtt,
-                newest: ack.highest_newly_acked,
-                next,
-                paced,
-                rate,
-                bytes: ack.bytes,
-                flight_before,
-                cumulative_advanced,
-                in_fast_recovery,
-                all_acked: flight == 0,
-                coupled,
-            });
-        });
-        let window = &cx.paths[path].window;
-        if self.board.samples_delivery_rates() && window.control().holds_back() {
-            self.board.note_app_limited(path);
-        }
-        if window.cwnd() != before {
-            cx.trace_window(&self.board, path, WindowCause::Growth);
-        }
-    }
-
     /// What the peer had no room for leaves again now that there is some.
     fn resend_dropped_probe(&mut self, cx: &mut Context<'_>) {
-        let room = self.peer_room();
-        for seq in self.zero_window.take_dropped(&self.board, room, cx.paths.ids()) {
+        let room = self.data.peer_room();
+        for seq in self.gate.zero_window.take_dropped(self.data.board(), room, cx.paths.ids()) {
             self.lose(cx, seq, LossCause::ZeroWindowProbe);
         }
     }

@@ -1,17 +1,18 @@
 //! Timers of the sending half, but for T3-rtx.
 
-use super::{Context, Sender};
+use super::Sender;
+use super::silence::Silent;
 use crate::config::AssociationConfig;
 use crate::path::Paths;
 use crate::recovery::{Decisions, Recovery, TimerFacts};
-use crate::send::silence::Silent;
+use crate::send::context::Context;
 use crate::state::State;
 use crate::time::Time;
 
 impl Sender {
     /// When the window of the peer is probed, if it is closed.
     pub(crate) const fn window_probe_deadline(&self) -> Option<Time> {
-        self.zero_window.deadline()
+        self.gate.zero_window.deadline()
     }
 
     /// The earliest of the other deadlines.
@@ -25,7 +26,7 @@ impl Sender {
             self.recovery_deadline(paths),
             paths.departure_deadline(),
             self.silence_deadline(paths, config, state),
-            self.queue.deadline(),
+            self.data.queue().deadline(),
             self.abandonment.deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -35,7 +36,7 @@ impl Sender {
     pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) -> Silent {
         let now = cx.now;
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
-        if self.zero_window.on_timer(now) {
+        if self.gate.zero_window.on_timer(now) {
             cx.paths.opportunity(cx.profile());
         }
         if due(self.recovery_deadline(cx.paths)) {
@@ -57,14 +58,14 @@ impl Sender {
     /// Timers of the recovery algorithms (RFC 8985 §6.2 step 5, §7.3).
     fn on_recovery_timer(&mut self, cx: &mut Context<'_>) {
         let (now, profile) = (cx.now, cx.profile());
-        let new_data_ready = self.new_data_ready(cx);
+        let new_data_ready = self.data.is_ready(cx.paths);
         let path = cx.paths.data_path();
-        let earliest = self.board.earliest(path);
+        let earliest = self.data.board().earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
         let t3 = cx.paths[path].t3.deadline();
         let mut decisions = Decisions::default();
         let round_trip = self.recovery.answered_from(path, cx.paths[path].rtt.srtt());
-        let board = &self.board;
+        let board = self.data.board();
         let facts = TimerFacts { now, board, new_data_ready, round_trip, guess_at, t3 };
         self.recovery.on_deadline(&facts, &mut decisions);
         if self.recovery.on_early(&facts, &mut decisions) {
@@ -75,7 +76,7 @@ impl Sender {
                 p.rtt.back_off(profile);
             }
             // RFC 8985 §7.3: T3-rtx is the last resort, should that fail.
-            cx.arm_t3(path, &self.zero_window);
+            cx.arm_t3(path, &self.gate.zero_window);
         }
         self.act_on_losses(cx, &mut decisions);
         cx.paths.opportunity(cx.profile());

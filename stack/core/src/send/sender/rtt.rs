@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Context, Sender};
+use super::Sender;
 use crate::event::TraceEvent;
 use crate::path::PathId;
 use crate::recovery::RtoMin;
 use crate::scoreboard::LatestAck;
+use crate::send::context::Context;
 use crate::time::Time;
 
 impl Sender {
@@ -19,7 +20,7 @@ impl Sender {
         latest: Option<LatestAck>,
     ) {
         let now = cx.now;
-        let board = &self.board;
+        let board = self.data.board();
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             cx.paths[path].on_timed(now, timed);
             let delay = cx.profile().max_sack_delay();

@@ -2,11 +2,12 @@
 
 use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn};
 
-use super::super::{Context, Sender};
 use super::DataPacket;
 use crate::event::{LossCause, TraceEvent};
 use crate::recovery::Sent;
 use crate::scoreboard::{NewChunk, Scoreboard};
+use crate::send::context::Context;
+use crate::send::sender::Sender;
 
 impl Sender {
     /// Writes a chunk once more; the caller records what that means for the scoreboard.
@@ -20,19 +21,19 @@ impl Sender {
         let DataPacket { path, writer, carried } = packet;
         let (now, path) = (cx.now, *path);
         if carried.is_empty() {
-            self.board.begin_packet();
+            self.data.board_mut().begin_packet();
         }
-        let Some(chunk) = self.board.get(seq) else { return };
+        let Some(chunk) = self.data.board().get(seq) else { return };
         let data = &chunk.chunk;
         let flags = DataFlags {
             // Ladha et al., Figure 6, rule a.
-            retransmission: self.extensions.retransmit_bit,
+            retransmission: self.data.extensions().retransmit_bit,
             // What is repaired or probed waits for its SACK.
             immediate: cause.is_some_and(|c| self.recovery.asks_again(cx.profile(), c)),
             ..data.flags
         };
         let tsn = Scoreboard::tsn(seq);
-        write_chunk(writer, self.board.is_interleaved(), tsn, data, flags);
+        write_chunk(writer, self.data.board().is_interleaved(), tsn, data, flags);
         carried.key = data.key;
         carried.bytes += chunk.size();
         carried.highest = carried.highest.max(seq);
@@ -50,7 +51,7 @@ impl Sender {
             transmission,
             cause,
         });
-        let end = self.board.next_seq();
+        let end = self.data.board().next_seq();
         let (calm, asks) = (self.is_calm(cx, path), false);
         let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm, asks };
         self.recovery.on_sent(&sent);

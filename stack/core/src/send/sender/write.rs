@@ -5,13 +5,15 @@ mod chunk;
 
 use tresse_wire::{DataFlags, PacketWriter, padded};
 
-use super::distribution::Copies;
-use super::{Context, Sender, zero_window};
-use crate::event::{LossCause, TraceEvent, WindowCause};
+use super::Sender;
+use crate::event::{LossCause, TraceEvent};
 use crate::path::{PathId, Paths};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};
+use crate::send::context::Context;
+use crate::send::distribution::Copies;
+use crate::send::zero_window;
 use crate::state::State;
 use crate::streams::send_queue::Policy;
 use chunk::write_chunk;
@@ -120,38 +122,41 @@ impl Sender {
     pub(crate) fn plan(&mut self, cx: &mut Context<'_>, answer: Option<PathId>) -> Option<Plan> {
         // A detector may want new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions(cx);
-        let now_or_never = self.overrides.retransmits_now();
-        let waits = (held || self.overrides.rest_waits()) && !now_or_never;
-        let lost = if waits { None } else { self.next_lost(cx, answer, now_or_never) };
-        if let Some((seq, path)) = lost.filter(|(seq, _)| self.peer_room().takes_again(*seq)) {
-            self.decay_idle(cx, path);
+        let now_or_never = self.gate.overrides.retransmits_now();
+        let waits = (held || self.gate.overrides.rest_waits()) && !now_or_never;
+        let lost =
+            if waits { None } else { self.gate.next_lost(cx, &self.data, answer, now_or_never) };
+        if let Some((seq, path)) = lost.filter(|(seq, _)| self.data.peer_room().takes_again(*seq)) {
+            cx.decay_idle(&self.data, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
         if let Some(plan) = self.plan_repeat().or_else(|| self.plan_copies(cx)) {
             return Some(plan);
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
-        let waiting = self.board.first_lost().is_some() && !held;
+        let waiting = self.data.board().first_lost().is_some() && !held;
         if waiting && !cx.strategy.passes_waiting() {
             return None;
         }
-        self.new_data_path(cx).map(|path| Plan { path, what: What::New })
+        let path = self.gate.new_data_path(cx, &self.data, &mut self.distribution)?;
+        Some(Plan { path, what: What::New })
     }
 
-    /// Where the next packet of new data goes; `None` if none may leave now.
-    fn new_data_path(&mut self, cx: &mut Context<'_>) -> Option<PathId> {
-        let Some(path) = self.named_path(cx) else { return cx.strategy.new_data_path(self, cx) };
-        self.decay_idle(cx, path);
-        self.may_send_new(cx, path).then_some(path)
+    /// A detector of spurious timeouts waits for a SACK. If none can come it waits for nothing.
+    fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
+        self.recovery.holds_retransmissions()
+            && (self.data.board().total_flight() > 0
+                || self.gate.overrides.retransmits_now()
+                || self.gate.may_send_somewhere(cx, &self.data))
     }
 
     /// Bytes of the first chunk of a packet.
     pub(crate) fn first_chunk(&self, paths: &Paths, plan: &Plan) -> Option<usize> {
         // The first one that is lost may wait for another path.
         if let What::Lost(seq) = plan.what {
-            self.board.get(seq).map(Outstanding::size)
+            self.data.board().get(seq).map(Outstanding::size)
         } else {
-            self.queue.next_len(self.max_payload(paths)).map(|len| self.board.chunk_len(len))
+            self.data.next_len(paths).map(|len| self.data.board().chunk_len(len))
         }
     }
 
@@ -160,16 +165,18 @@ impl Sender {
         match &plan.what {
             What::Lost(seq) => {
                 self.write_lost(cx, packet, *seq);
-                self.overrides.on_retransmitted();
+                self.gate.overrides.on_retransmitted();
                 self.fill_retransmission(cx, packet);
-                if self.board.first_lost().is_none() && self.may_send_new(cx, plan.path) {
+                if self.data.board().first_lost().is_none()
+                    && self.gate.may_send_new(cx, &self.data, plan.path)
+                {
                     self.write_new(cx, packet);
                 }
             }
             What::New => {
                 self.bundle_before_new(cx, packet);
                 // With nothing added, what was planned holds.
-                if packet.carried.is_empty() || self.may_send_new(cx, plan.path) {
+                if packet.carried.is_empty() || self.gate.may_send_new(cx, &self.data, plan.path) {
                     self.write_new(cx, packet);
                 }
             }
@@ -181,32 +188,24 @@ impl Sender {
     /// Adds chunks to a packet with COOKIE ECHO, or with other control chunks.
     pub(crate) fn write_beside(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
         // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
-        if let Some(seq) = self.board.first_lost() {
+        if let Some(seq) = self.data.board().first_lost() {
             self.write_lost(cx, packet, seq);
         }
-        if self.board.first_lost().is_none() && self.may_send_new(cx, packet.path) {
+        if self.data.board().first_lost().is_none()
+            && self.gate.may_send_new(cx, &self.data, packet.path)
+        {
             self.write_new(cx, packet);
         }
     }
 
     /// Nothing leaves any more: what Max.Burst left is not saved up (§6.1 D).
     pub(crate) fn end_opportunity(&mut self, cx: &mut Context<'_>) {
-        cx.strategy.on_opportunity_over(self, cx);
-        self.note_app_limited(cx);
+        cx.strategy.on_opportunity_over(cx.paths, &self.data, &mut self.distribution);
+        cx.note_app_limited(&mut self.data);
         for path in cx.paths.iter_mut() {
             path.bursts.expire();
         }
-        self.overrides.expire();
-    }
-
-    /// §7.2.1: cwnd decays while nothing is sent on an address.
-    pub(super) fn decay_idle(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let (now, profile) = (cx.now, cx.profile());
-        let p = &mut cx.paths[path];
-        let is_idle = self.board.flight(path) == 0 && p.window.has_carried_data();
-        if is_idle && p.window.decay(now, p.idle_after(profile)) {
-            cx.trace_window(&self.board, path, WindowCause::Idle);
-        }
+        self.gate.overrides.expire();
     }
 
     /// Writes lost chunks, the one numbered `from` first.
@@ -214,22 +213,24 @@ impl Sender {
         let max = cx.paths[packet.path].mtu.max_packet();
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = cx.may_send_data();
-        let views = cx.strategy.views(self, cx);
-        let room = self.peer_room();
+        let views = self.gate.views(cx, &self.data);
+        let room = self.data.peer_room();
         let mut next = Some(from);
         while let Some(seq) = next {
-            let Some(chunk) = self.board.get(seq) else { break };
+            let Some(chunk) = self.data.board().get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = packet.carried.retransmitted == 0;
             let fits = packet.writer.len() + chunk.size() <= max || (first && always_first);
             if !fits || !packet.carried.takes(chunk.chunk.key) || !(first || room.takes_more()) {
                 break;
             }
-            if !first && !cx.strategy.rides_along(cx, &views, chunk, packet.path) {
+            if !first
+                && !cx.strategy.rides_along(cx.paths, cx.profile(), &views, chunk, packet.path)
+            {
                 if !cx.strategy.passes_waiting() {
                     break;
                 }
-                next = self.board.next_lost(seq);
+                next = self.data.board().next_lost(seq);
                 continue;
             }
             let cause = chunk.cause;
@@ -237,18 +238,18 @@ impl Sender {
             let path = packet.path;
             self.recovery.on_retransmission(cx.now, seq);
             let eligibility = cx.strategy.eligibility(cx.profile());
-            self.board.record_retransmission(cx.now, path, seq, eligibility);
-            self.abandonment.on_again(&mut self.board, seq);
+            self.data.board_mut().record_retransmission(cx.now, path, seq, eligibility);
+            self.abandonment.on_again(self.data.board_mut(), seq);
             let strategy = cx.strategy;
             for p in cx.paths.iter_mut() {
                 p.timed.spoil(|timed| strategy.spoils(seq, timed));
             }
-            let earliest = self.board.earliest(path) == Some(seq);
+            let earliest = self.data.board().earliest(path) == Some(seq);
             let running = cx.paths[path].t3.is_running();
             let action = t3_rtx::after_transmission(cx.profile(), cause, earliest, running);
             packet.carried.restart_t3 |= action == TimerAction::Restart;
             packet.carried.retransmitted += 1;
-            next = self.board.next_lost(seq);
+            next = self.data.board().next_lost(seq);
         }
     }
 
@@ -259,55 +260,57 @@ impl Sender {
         let DataPacket { path, writer, carried } = packet;
         let (now, path) = (cx.now, *path);
         let max = cx.paths[path].mtu.max_packet().max(padded(writer.len()));
-        let max_payload = self.max_payload(cx.paths);
-        while let Some(len) = self.queue.next_len(max_payload) {
+        let max_payload = self.data.max_payload(cx.paths);
+        while let Some(len) = self.data.queue().next_len(max_payload) {
             let allowed = carried.new == 0
-                || !self.fills_lone_packet(cx, path)
-                || self.fits_lone_packet(cx, path, len);
-            let probes_window = zero_window::is_probe(len, self.peer_window());
+                || !cx.fills_lone_packet(path)
+                || cx.fits_lone_packet(&self.data, path, len);
+            let probes_window = zero_window::is_probe(len, self.data.peer_window());
             if !allowed
                 || (probes_window && carried.new > 0)
-                || !carried.takes(self.queue.next_key())
-                || !self.may_carry(cx, path)
-                || writer.len() + self.board.chunk_len(len) > max
+                || !carried.takes(self.data.queue().next_key())
+                || !self.data.may_carry(cx.paths, path)
+                || writer.len() + self.data.board().chunk_len(len) > max
             {
                 break;
             }
             if carried.is_empty() {
-                self.board.begin_packet();
+                self.data.board_mut().begin_packet();
             }
             if carried.new > 0 && !cx.config.bundling {
                 break;
             }
-            let Some(mut chunk) = self.queue.next(max_payload) else { break };
+            let Some(mut chunk) = self.data.queue_mut().next(max_payload) else { break };
             let (stream, flags) = (chunk.stream, chunk.flags);
             carried.key = chunk.key;
-            let last = self.queue.rests();
+            let last = self.data.queue().rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
             let asks = last && (hurry || self.asks_for_sack(cx, path));
-            let seq = self.board.next_seq();
+            let seq = self.data.board().next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
             chunk.flags.immediate = false;
-            let policy = self.queue.latest_policy();
+            let policy = self.data.queue().latest_policy();
             let ends = (flags.beginning, flags.ending);
-            let interleaved = self.board.is_interleaved();
+            let interleaved = self.data.board().is_interleaved();
             write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
-            self.board.record_new(now, path, chunk);
+            self.data.board_mut().record_new(now, path, chunk);
             if policy.0 != Policy::Full {
-                self.note_policy(seq, stream, policy, ends);
+                self.abandonment.note_policy(&mut self.data, seq, stream, policy, ends);
             }
             self.note_new(cx, path, seq, len, probes_window, carried);
             if probes_window {
                 break;
             }
         }
-        self.queue.end_packet();
+        self.data.queue_mut().end_packet();
         let new = u64::from(carried.new);
         if new > 0 {
-            let end = self.board.next_seq();
-            cx.strategy.on_new(self, cx, path, &(end - new..end));
+            let end = self.data.board().next_seq();
+            let thin = || self.recovery.is_thin(self.data.board());
+            let seqs = end - new..end;
+            cx.strategy.on_new(cx.paths, &mut self.distribution, &thin, path, &seqs);
         }
     }
 
@@ -323,19 +326,22 @@ impl Sender {
         let now = cx.now;
         if carried.new == 0 {
             // What the window or pacing would not have let go.
-            let beyond = self.board.flight(path) > cx.strategy.window(&cx.paths[path]);
-            if self.overrides.has_extra() && (beyond || cx.strategy.is_held_back(&cx.paths[path])) {
-                self.overrides.use_extra();
+            let beyond = self.data.board().flight(path) > cx.strategy.window(&cx.paths[path]);
+            if self.gate.overrides.has_extra()
+                && (beyond || cx.strategy.is_held_back(&cx.paths[path]))
+            {
+                self.gate.overrides.use_extra();
                 cx.journal.stats.count_extra_packet();
                 cx.journal.trace(now, || TraceEvent::extra_packet(path));
             }
         }
         if probes_window {
-            self.zero_window.on_probe_sent();
+            self.gate.zero_window.on_probe_sent();
             carried.unmarked = true;
             cx.journal.stats.zero_window_probes += 1;
         }
-        let (size, end, calm) = (self.board.chunk_len(bytes), seq + 1, self.is_calm(cx, path));
+        let (size, end, calm) =
+            (self.data.board().chunk_len(bytes), seq + 1, self.is_calm(cx, path));
         let asks = carried.asks_for_sack;
         carried.new += 1;
         carried.bytes += size;
@@ -361,7 +367,7 @@ impl Sender {
     /// Whether the last chunk that waits asks for its SACK at once.
     fn asks_for_sack(&mut self, cx: &Context<'_>, path: PathId) -> bool {
         let calm = self.is_calm(cx, path);
-        self.recovery.asks(cx.profile(), &self.board, calm)
+        self.recovery.asks(cx.profile(), self.data.board(), calm)
     }
 
     /// The packet is complete. Returns the shared key to authenticate it with, if its chunks name one.
@@ -380,21 +386,21 @@ impl Sender {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }
         if carried.retransmitted + carried.copies == 0 && !carried.unmarked {
-            self.mark_capable(cx, path, carried.highest + 1 - u64::from(carried.new));
+            cx.mark_capable(&mut self.data, path, carried.highest + 1 - u64::from(carried.new));
         }
-        let flight = self.board.flight(path);
-        let waits = self.board.first_lost().is_some() || !self.queue.rests();
+        let flight = self.data.board().flight(path);
+        let waits = self.data.board().first_lost().is_some() || !self.data.queue().rests();
         let profile = cx.profile();
         let p = &mut cx.paths[path];
         let first_of_flight = flight <= carried.bytes;
         if first_of_flight {
             p.reachability.owes_from(cx.now); // No answer was owed before.
         }
-        if self.board.samples_delivery_rates() {
-            if first_of_flight && self.board.is_app_limited(path) {
+        if self.data.board().samples_delivery_rates() {
+            if first_of_flight && self.data.board().is_app_limited(path) {
                 p.window.control_mut().on_restart(cx.now);
             }
-            self.board.note_departure(cx.now, path, carried.highest, first_of_flight);
+            self.data.board_mut().note_departure(cx.now, path, carried.highest, first_of_flight);
         }
         p.window.on_sent(cx.now, carried.bytes, flight, waits);
         p.pace(cx.now, carried.bytes, profile);
@@ -402,13 +408,13 @@ impl Sender {
         let recovering = cx.paths.in_fast_recovery();
         self.recovery.on_packet(carried.highest);
         if carried.new > 0 {
-            let (now, board, asks_for_sack) = (cx.now, &self.board, carried.asks_for_sack);
+            let (now, board, asks_for_sack) = (cx.now, self.data.board(), carried.asks_for_sack);
             let sent = NewData { now, board, round_trip, asks_for_sack, recovering };
             self.recovery.on_new_data(&sent);
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && cx.may_send_data() {
-            cx.arm_t3(path, &self.zero_window);
+            cx.arm_t3(path, &self.gate.zero_window);
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Context, Sender};
-use crate::event::{LossCause, TraceEvent, WindowCause};
+use super::Sender;
+use crate::event::{LossCause, TraceEvent};
 use crate::path::PathId;
 use crate::recovery::Recovery;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::AckOutcome;
+use crate::send::context::Context;
 use crate::time::Time;
 
 /// An expiration of T3-rtx, for those who count errors.
@@ -50,7 +51,7 @@ impl Sender {
     pub(super) fn update_timers(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
         for path in cx.paths.ids() {
             let owed = self.abandonment.owed(path).is_some();
-            let outstanding = self.board.earliest(path).is_some() || owed;
+            let outstanding = self.data.board().earliest(path).is_some() || owed;
             let earliest = outcome.paths.get(usize::from(path.0)).is_some_and(|p| p.earliest);
             let earliest = earliest || (owed && outcome.passed > 0);
             match t3_rtx::after_sack(outstanding, earliest, cx.paths[path].t3.is_running()) {
@@ -64,15 +65,15 @@ impl Sender {
     /// Starts T3-rtx again because of a SACK.
     fn restart_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
         let now = cx.now;
-        let board = &self.board;
+        let board = self.data.board();
         let outstanding = || {
             let earliest = board.earliest(path).and_then(|seq| board.get(seq));
             let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
-            (age, board.packets_outstanding() + self.queue.messages())
+            (age, board.packets_outstanding() + self.data.queue().messages())
         };
         let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), &outstanding);
-        let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
-            cx.arm_t3(path, &self.zero_window);
+        let Some(wait) = wait.filter(|_| !self.gate.zero_window.is_probing()) else {
+            cx.arm_t3(path, &self.gate.zero_window);
             return;
         };
         let at = cx.paths[path].rtt.expiry(now, now + wait);
@@ -83,7 +84,7 @@ impl Sender {
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
     pub(crate) fn on_t3(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Expired> {
         let now = cx.now;
-        let board = &self.board;
+        let board = self.data.board();
         if !cx.may_send_data() {
             return None;
         }
@@ -103,7 +104,7 @@ impl Sender {
         let profile = cx.profile();
         cx.journal.stats.timeouts += 1;
         cx.paths[path].t3.on_expired();
-        let expiry = self.zero_window.on_timeout(self.peer_room());
+        let expiry = self.gate.zero_window.on_timeout(self.data.peer_room());
         if !expiry.is_probe_answered() {
             let thin = self.is_thin();
             let p = &mut cx.paths[path];
@@ -112,7 +113,7 @@ impl Sender {
             self.note_timeout(cx, path);
             let p = &mut cx.paths[path];
             if guess_at.is_some() && Recovery::keeps_rto(profile, thin, p.t3.in_a_row()) {
-                p.t3.on_spared(self.board.next_seq() - 1);
+                p.t3.on_spared(self.data.board().next_seq() - 1);
             } else {
                 // E2
                 p.t3.on_doubled(now, profile.t3_rtx.backs_off_late.then(|| p.rtt.rto()));
@@ -125,18 +126,11 @@ impl Sender {
         // Nor does probing affect cwnd.
         if !expiry.is_probe_answered() {
             // E1
-            let again = cx.paths[path].t3.in_a_row() > 1;
-            self.tell_control(cx, path, |control, coupled| control.on_timeout(again, &coupled));
-            let (again, highest) = (cx.paths[path].t3.in_a_row(), self.board.next_seq() - 1);
-            let marks = cx.paths[path].window.marks_mut();
-            marks.on_loss(highest);
-            marks.on_timeout(again);
-            cx.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
-            cx.trace_window(&self.board, path, WindowCause::Timeout);
+            cx.collapse_window(&self.data, path);
         }
         let excused = expiry.is_excused();
         if excused {
-            self.renew_patience(cx);
+            cx.renew_patience(&self.data);
         }
         let path_error = !excused && cx.is_path_error(path, sent, error);
         let premature = premature.is_some();
@@ -155,10 +149,10 @@ impl Sender {
         cx.paths[path].timed.cancel();
         //= RFC 9260 6.3.3-2
         // E3: everything outstanding on the path is lost; one packet of it leaves at once.
-        for seq in self.in_flight(path) {
+        for seq in self.data.in_flight(path) {
             // RFC 8985 §6.3: what was sent just now is not lost yet. What left with the earliest chunk, in
             // one packet perhaps, shares its fate.
-            let left = self.board.get(seq).map_or(now, |c| c.last_sent);
+            let left = self.data.board().get(seq).map_or(now, |c| c.last_sent);
             if left == sent || !self.recovery.spares(now, path, left) {
                 let lost = self.lose(cx, seq, LossCause::Timeout) != 0;
                 if lost && premature {

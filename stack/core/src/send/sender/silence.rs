@@ -2,12 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::{Context, Sender, context};
+use super::Sender;
 use crate::config::AssociationConfig;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
 use crate::recovery::PathFacts;
 use crate::scoreboard::Scoreboard;
+use crate::send::context::{self, Context};
 use crate::state::State;
 use crate::time::Time;
 
@@ -41,7 +42,7 @@ impl Sender {
         // that keeps its window closed answers, and nothing can leave over another path.
         state.may_send_data()
             && context::chosen(paths, config).watches_silence(&config.profile)
-            && !self.peer_room().is_closed()
+            && !self.data.peer_room().is_closed()
     }
 
     /// When the next path will have been silent for too long.
@@ -54,7 +55,7 @@ impl Sender {
         if !self.watches_silence(paths, config, state) {
             return None;
         }
-        paths.iter().filter_map(|p| deadline_of(&self.board, p, &config.profile)).min()
+        paths.iter().filter_map(|p| deadline_of(self.data.board(), p, &config.profile)).min()
     }
 
     /// Takes what is in flight off the paths that have been silent for too long. Returns those that are to be
@@ -64,12 +65,13 @@ impl Sender {
         let mut asked = Silent::new();
         for path in cx.paths.ids() {
             let p = &cx.paths[path];
-            if deadline_of(&self.board, p, cx.profile()).is_none_or(|at| at > now) {
+            if deadline_of(self.data.board(), p, cx.profile()).is_none_or(|at| at > now) {
                 continue;
             }
             let since = p.reachability.answered();
-            let vouches =
-                |p: &Path| p.id != path && p.preferred() && facts(&self.board, p).vouches(since);
+            let vouches = |p: &Path| {
+                p.id != path && p.preferred() && facts(self.data.board(), p).vouches(since)
+            };
             let alive = cx.paths.iter().any(vouches);
             if alive {
                 self.leave(cx, path);
@@ -84,7 +86,7 @@ impl Sender {
 
     fn leave(&mut self, cx: &mut Context<'_>, path: PathId) {
         cx.paths[path].reachability.fall_silent();
-        for seq in self.in_flight(path) {
+        for seq in self.data.in_flight(path) {
             self.lose(cx, seq, PathFacts::CAUSE);
         }
         cx.paths.opportunity(cx.profile());

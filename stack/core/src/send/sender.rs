@@ -1,0 +1,109 @@
+//! The sending half itself: SACKs, timers and packets, each of which takes all of its parts.
+
+mod api;
+mod guesses;
+mod loss;
+mod rtt;
+mod sack;
+mod silence;
+mod t3;
+mod timers;
+mod write;
+
+use tresse_wire::Tsn;
+
+use super::abandon::Abandonment;
+use super::contradictions::Contradictions;
+use super::distribution::Distribution;
+use super::gate::Gate;
+use super::outbound::Outbound;
+use crate::config::AssociationConfig;
+use crate::handshake::Capabilities;
+use crate::profile::Profile;
+use crate::recovery::{Decisions, Recovery};
+use crate::scoreboard::AckOutcome;
+pub(crate) use sack::Effects;
+pub(crate) use write::{DataPacket, Plan};
+
+/// What a SACK carries beside acknowledgements.
+#[derive(Clone, Copy, Debug)]
+struct SackMarks {
+    /// TSecr of the packet's TIMESTAMP chunk.
+    timestamp_echo: Option<u32>,
+    /// The R bit.
+    retransmit_bit: bool,
+    /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
+    packets: u8,
+}
+
+/// Scratch space for one SACK; its memory is used again for the next.
+#[derive(Debug, Default)]
+struct Work {
+    outcome: AckOutcome,
+    decisions: Decisions,
+    /// TSNs that it reports as duplicates, unwrapped.
+    duplicates: Vec<u64>,
+}
+
+/// The sending half of an association.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    data: Outbound,
+    gate: Gate,
+    distribution: Distribution,
+    abandonment: Abandonment,
+    recovery: Recovery,
+    contradictions: Contradictions,
+    /// For the next SACK.
+    work: Option<Box<Work>>,
+}
+
+impl Sender {
+    pub(crate) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
+        Sender {
+            data: Outbound::new(initial_tsn, config),
+            gate: Gate::default(),
+            distribution: Distribution::new(&config.profile.multipath),
+            abandonment: Abandonment::default(),
+            recovery: Recovery::new(&config.profile, false, false),
+            contradictions: Contradictions::default(),
+            work: None,
+        }
+    }
+
+    /// The peer has restarted. What was outstanding or waited was taken out before.
+    pub(crate) fn restart(&mut self, initial_tsn: Tsn, config: &AssociationConfig) {
+        let old = std::mem::replace(self, Sender::new(initial_tsn, config));
+        self.abandonment = old.abandonment.restarted();
+        self.data = old.data.restarted(initial_tsn, config);
+    }
+
+    /// The handshake has agreed on these extensions.
+    pub(crate) fn agree(&mut self, extensions: Capabilities, config: &AssociationConfig) {
+        self.data.agree(extensions);
+        self.recovery =
+            Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
+    }
+
+    /// What waits, and what is outstanding.
+    #[inline]
+    pub(crate) const fn data(&self) -> &Outbound {
+        &self.data
+    }
+
+    /// The same, for what the association knows of it.
+    #[inline]
+    pub(crate) const fn data_mut(&mut self) -> &mut Outbound {
+        &mut self.data
+    }
+
+    /// What is lost may leave: one packet of it, whatever cwnd says.
+    fn retransmit_now(&mut self, profile: &Profile) {
+        self.gate.overrides.retransmit(profile.congestion.one_packet_until_sack);
+    }
+
+    /// The stream is thin.
+    pub(crate) fn is_thin(&self) -> bool {
+        self.recovery.is_thin(self.data.board())
+    }
+}

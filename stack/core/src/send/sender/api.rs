@@ -1,0 +1,192 @@
+//! What the association asks of its sending half, and tells it.
+
+use bytes::Bytes;
+use tresse_wire::StreamId;
+
+use super::{DataPacket, Sender, Work};
+use crate::config::AssociationConfig;
+use crate::event::{LossCause, SendFailure, SendOptions};
+use crate::path::{PathId, Paths};
+use crate::reliability::Reliability;
+use crate::scoreboard::Outstanding;
+use crate::send::abandon::Abandonment;
+use crate::send::context::{self, Context};
+use crate::time::Time;
+
+impl Sender {
+    /// A message of the application.
+    pub(crate) fn push(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+    ) {
+        let reliability = options.reliability.unwrap_or(cx.config.reliability);
+        let options = SendOptions { reliability: Some(reliability), ..options };
+        self.data.push(cx.now, stream, payload, options);
+        if self.data.board().is_empty() {
+            self.gate.watch_window(cx, &self.data);
+        }
+        if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
+            cx.paths.opportunity(cx.profile());
+        }
+    }
+
+    /// Whether the application that waits for room has some.
+    pub(crate) fn has_made_room(&mut self, paths: &Paths, config: &AssociationConfig) -> bool {
+        let limit = self.data.buffer().send_limit();
+        let free = context::chosen(paths, config).free_before_writable(limit);
+        let has_room = self.data.buffer().writer_waits() && self.data.buffered() <= limit - free;
+        if has_room {
+            self.data.on_writable();
+        }
+        has_room
+    }
+
+    /// Takes out all messages that are not acknowledged in full, oldest first.
+    pub(crate) fn drain(&mut self) -> Vec<SendFailure> {
+        let messages = self.data.drain();
+        self.abandonment.clear();
+        messages
+    }
+
+    /// Bytes of memory beside its own.
+    pub(crate) fn memory(&self) -> usize {
+        let work = self.work.as_ref().map_or(0, |_| size_of::<Work>());
+        self.data.memory() + work + self.abandonment.memory()
+    }
+
+    /// Whether new chunks may leave on `path` in a packet of control chunks: nothing waits to be sent again, and they would go
+    /// there in any case.
+    pub(crate) fn joins_control(
+        &self,
+        paths: &Paths,
+        config: &AssociationConfig,
+        path: PathId,
+    ) -> bool {
+        context::chosen(paths, config).joins_control(paths, path)
+            && self.data.board().first_lost().is_none()
+    }
+
+    /// The association is established: data that left with the COOKIE ECHO now has its retransmission timer.
+    pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
+        for path in cx.paths.ids() {
+            if self.data.board().earliest(path).is_some() {
+                cx.arm_t3(path, &self.gate.zero_window);
+            }
+        }
+    }
+
+    /// No timer of its own runs any more; those of the paths are stopped apart.
+    pub(crate) fn stop_timers(&mut self) {
+        self.gate.zero_window.stop_timer();
+    }
+
+    /// Declares everything in flight lost: the packets that carried it are known to be void.
+    pub(crate) fn lose_all(&mut self, cx: &mut Context<'_>, cause: LossCause) {
+        for path in cx.paths.ids() {
+            for seq in self.data.in_flight(path) {
+                self.lose(cx, seq, cause);
+            }
+            cx.paths[path].timed.cancel();
+        }
+    }
+
+    /// `path` is gone: what is in flight there leaves again over another one.
+    pub(crate) fn leave_path(&mut self, cx: &mut Context<'_>, path: PathId) {
+        for seq in self.data.in_flight(path) {
+            self.lose(cx, seq, LossCause::PathFailure);
+        }
+        cx.paths[path].timed.cancel();
+        self.distribution.leave_path(path);
+        if self.abandonment.owed(path).is_some() {
+            self.forward_after_timeout(cx, path);
+        }
+        cx.paths.opportunity(cx.profile());
+    }
+
+    /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.
+    pub(crate) fn lose_larger(&mut self, cx: &mut Context<'_>, path: PathId, room: usize) {
+        for seq in self.data.in_flight(path) {
+            if self.data.board().get(seq).is_some_and(|chunk| chunk.size() > room) {
+                self.lose(cx, seq, LossCause::PathFailure);
+            }
+        }
+        cx.paths.opportunity(cx.profile());
+    }
+
+    /// The peer lives, and lacks the first chunk that is outstanding: it leaves again if it is older than an RTO
+    /// that is not backed off. `false` if it is not.
+    pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+        let first = self.data.board().cumulative() + 1;
+        let chunk = self.data.board().get(first).filter(|_| !self.data.peer_room().is_closed());
+        let paths: &Paths = cx.paths;
+        let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();
+        if !chunk.is_some_and(late) {
+            return false;
+        }
+        if self.abandonment.repeat_forward(cx, &self.data) {
+            return true;
+        }
+        self.lose(cx, first, LossCause::Timeout);
+        self.gate.overrides.retransmit_one();
+        true
+    }
+
+    /// T3-rtx of `path` expired, or the path is gone, and it owes an answer to FORWARD TSN: that is told again.
+    pub(super) fn forward_after_timeout(&mut self, cx: &mut Context<'_>, path: PathId) {
+        // What was lost is given up, and nothing leaves again.
+        if self.abandonment.forward_after_timeout(cx, &self.data, path)
+            && self.data.board().first_lost().is_none()
+        {
+            self.gate.overrides.on_retransmitted();
+        }
+    }
+
+    /// Gives up the messages whose time is over.
+    pub(crate) fn expire(&mut self, cx: &mut Context<'_>) {
+        self.abandonment.expire(cx, &mut self.data);
+    }
+
+    /// Some message may be too old by now.
+    #[inline]
+    pub(crate) fn is_overdue(&self, now: Time) -> bool {
+        let is_past = |deadline: Option<Time>| deadline.is_some_and(|deadline| deadline <= now);
+        is_past(self.data.queue().deadline()) || is_past(self.abandonment.deadline())
+    }
+
+    /// Gives up messages that matter less than one of `size` bytes which there is no room for. `false` if that would not
+    /// make room; then nothing is given up.
+    pub(crate) fn make_room(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: StreamId,
+        size: usize,
+        reliability: Reliability,
+    ) -> bool {
+        self.abandonment.make_room(cx, &mut self.data, stream, size, reliability)
+    }
+
+    /// Messages that are given up.
+    #[inline]
+    pub(crate) const fn abandonment(&self) -> &Abandonment {
+        &self.abandonment
+    }
+
+    /// Something was given up since this was asked last.
+    #[inline]
+    pub(crate) fn take_left_room(&mut self) -> bool {
+        self.abandonment.take_left_room()
+    }
+
+    /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`.
+    pub(crate) fn write_forward(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
+        let path = packet.path();
+        let written = self.abandonment.write_forward(cx, &self.data, packet.writer(), path);
+        // RFC 3758 §3.5 C5
+        if written && !cx.paths[path].t3.is_running() {
+            cx.arm_t3(path, &self.gate.zero_window);
+        }
+    }
+}
