@@ -42,11 +42,28 @@ pub(super) fn run(
     first: Vec<Source>,
     order: Order,
 ) -> io::Result<()> {
+    #[cfg(unix)]
+    give_back_when_killed()?;
     let mut terminal = ratatui::try_init()?;
     let view = View { order, ..View::default() };
     let result = watch(&mut terminal, place, interval, first, view);
     ratatui::restore();
     result
+}
+
+/// A signal that ends the process gives the terminal back first; the process still ends of it.
+#[cfg(unix)]
+fn give_back_when_killed() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            ratatui::restore();
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
 }
 
 fn watch(

@@ -5,15 +5,16 @@ mod lost;
 mod mistakes;
 #[path = "../processes/mod.rs"]
 mod processes;
+mod top;
 
 use std::io::Write as _;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use processes::{IMPATIENT, PATIENCE, Process, Server, failure, text};
+use processes::{IMPATIENT, Process, Server, failure, text};
 use serde_json::Value;
 
 /// The result of a client that succeeds, as JSON.
@@ -370,49 +371,6 @@ fn flows_stop_when_asked_and_measure_round_trips_without_a_common_clock() {
     }
     let round_trip = &result["flows"][0]["received"]["round_trip"];
     assert!(round_trip["p50_us"].as_f64().unwrap() > 0.0, "{result}");
-}
-
-/// Where a process serves its metrics, as it says on its standard error.
-fn metrics_address(process: &mut Process) -> String {
-    let mut line = String::new();
-    let mut byte = [0];
-    let stderr = process.0.stderr.as_mut().unwrap();
-    while !line.ends_with('\n') {
-        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "the process ended: {line}");
-        line.push(char::from(byte[0]));
-    }
-    let rest = line.strip_prefix("metrics on http://").unwrap_or_else(|| panic!("{line}"));
-    rest.split('/').next().unwrap().to_owned()
-}
-
-#[test]
-fn top_shows_the_associations_of_a_running_server() {
-    let mut server = Server::start(&["--metrics", "0"]);
-    let address = metrics_address(&mut server.process);
-    let client = server.client(&["--duration", "60", "--rate", "1M"]);
-    let top = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tresse"));
-        let output = command.args(["top", &address, "--once", "-i", "100ms"]).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout)
-    };
-    let deadline = Instant::now() + PATIENCE;
-    let table = loop {
-        let table = top();
-        if table.contains("active") {
-            break table;
-        }
-        assert!(Instant::now() < deadline, "{table}");
-    };
-    let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].contains("1 association,"), "{table}");
-    assert!(lines[1].starts_with("ASSOC") && lines[1].contains("QUEUE"), "{table}");
-    assert!(lines[2].contains("127.0.0.1"), "{table}");
-    drop((client, server));
-
-    let mut nobody = Command::new(env!("CARGO_BIN_EXE_tresse"));
-    let output = nobody.args(["top", "127.0.0.1:1", "--once"]).output().unwrap();
-    assert!(failure(&output, 1).contains("127.0.0.1:1"));
 }
 
 #[test]
