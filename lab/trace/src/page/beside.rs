@@ -81,17 +81,16 @@ fn throughput(captures: &[Capture<'_>; 2]) -> Option<Figure> {
     figure(captures, axes, |page| {
         let directions = page.associations.values().flat_map(|a| &a.directions);
         let largest = directions.max_by_key(|d| d.marks);
-        largest.map(|d| Drawn::throughput(&d.bytes_acked, d.end)).unwrap_or_default()
+        largest.map(|d| d.bytes_acked.mbps(d.end)).unwrap_or_default()
     })
 }
 
 /// What all associations of each capture sent, both directions together.
 fn numbers(captures: &[Capture<'_>; 2]) -> Table {
-    let of = captures.each_ref().map(
-        |(_, _, totals)| {
-            if totals.sctp.data > 0 { &totals.sctp } else { &totals.tcp }
-        },
-    );
+    let of = captures.each_ref().map(|(_, _, totals)| {
+        let sums = if totals.sctp.data > 0 { &totals.sctp } else { &totals.tcp };
+        (sums, totals.duration_s)
+    });
     let class = |d: &DirectionSummary, class: Class| {
         let rows = d.retransmissions.iter().filter(|row| row.number == 0);
         let count: u64 =
@@ -99,25 +98,28 @@ fn numbers(captures: &[Capture<'_>; 2]) -> Table {
         Some(count as f64)
     };
     let delay = |d: Option<&DelaySummary>, of: fn(&DelaySummary) -> f64| d.map(of);
-    type Of<'a> = Box<dyn Fn(&DirectionSummary) -> Option<f64> + 'a>;
+    let mbps = |d: &DirectionSummary, seconds: f64| {
+        (seconds > 0.0).then(|| d.acknowledged_bytes as f64 * 8.0 / 1e6 / seconds)
+    };
+    type Of<'a> = Box<dyn Fn(&DirectionSummary, f64) -> Option<f64> + 'a>;
     let rows: Vec<(&str, Of<'_>)> = vec![
-        ("chunks or segments of data", Box::new(|d| Some(d.data as f64))),
-        ("user data in them, bytes", Box::new(|d| Some(d.data_bytes as f64))),
-        ("goodput, Mbit/s", Box::new(|d| d.goodput_mbps)),
-        ("sent again", Box::new(|d| Some(d.retransmitted as f64))),
-        ("of them by timeout", Box::new(|d| class(d, Class::Timeout))),
-        ("of them by fast retransmit", Box::new(|d| class(d, Class::Fast))),
-        ("proven spurious", Box::new(|d| Some(d.spurious.values().sum::<u64>() as f64))),
-        ("lost on the way", Box::new(|d| d.arrivals.as_ref().map(|a| a.lost as f64))),
-        ("RTT, mean, ms", Box::new(|d| delay(d.rtt.as_ref(), |r| r.avg_ms))),
-        ("RTT, 95th percentile, ms", Box::new(|d| delay(d.rtt.as_ref(), |r| r.p95_ms))),
-        ("messages", Box::new(|d| Some(d.messages as f64))),
-        ("transfer time, mean, ms", Box::new(|d| delay(d.transfer.as_ref(), |t| t.avg_ms))),
+        ("chunks or segments of data", Box::new(|d, _| Some(d.data as f64))),
+        ("user data in them, bytes", Box::new(|d, _| Some(d.data_bytes as f64))),
+        ("user data acknowledged, Mbit/s over the whole capture", Box::new(mbps)),
+        ("sent again", Box::new(|d, _| Some(d.retransmitted as f64))),
+        ("of them by timeout", Box::new(|d, _| class(d, Class::Timeout))),
+        ("of them by fast retransmit", Box::new(|d, _| class(d, Class::Fast))),
+        ("proven spurious", Box::new(|d, _| Some(d.spurious.values().sum::<u64>() as f64))),
+        ("lost on the way", Box::new(|d, _| d.arrivals.as_ref().map(|a| a.lost as f64))),
+        ("RTT, mean, ms", Box::new(|d, _| delay(d.rtt.as_ref(), |r| r.avg_ms))),
+        ("RTT, 95th percentile, ms", Box::new(|d, _| delay(d.rtt.as_ref(), |r| r.p95_ms))),
+        ("messages", Box::new(|d, _| Some(d.messages as f64))),
+        ("transfer time, mean, ms", Box::new(|d, _| delay(d.transfer.as_ref(), |t| t.avg_ms))),
         (
             "transfer time, 95th percentile, ms",
-            Box::new(|d| delay(d.transfer.as_ref(), |t| t.p95_ms)),
+            Box::new(|d, _| delay(d.transfer.as_ref(), |t| t.p95_ms)),
         ),
-        ("transfer time, largest, ms", Box::new(|d| delay(d.transfer.as_ref(), |t| t.max_ms))),
+        ("transfer time, largest, ms", Box::new(|d, _| delay(d.transfer.as_ref(), |t| t.max_ms))),
     ];
     let text = |value: Option<f64>| match value {
         None => "–".to_owned(),
@@ -125,7 +127,7 @@ fn numbers(captures: &[Capture<'_>; 2]) -> Table {
         Some(value) => format!("{value:.3}"),
     };
     let row = |(what, value): &(&str, Of<'_>)| {
-        let [a, b] = of.map(value);
+        let [a, b] = of.map(|(sums, seconds)| value(sums, seconds));
         let difference = match a.zip(b) {
             Some((a, b)) if a != 0.0 => format!("{:+.1} %", 100.0 * (b - a) / a),
             _ => "–".to_owned(),

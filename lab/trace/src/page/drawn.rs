@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::plot::{Mark, Plot, Series};
+use super::rate::Rate;
 use crate::event::Event;
 use crate::sender::SenderState;
 use crate::statistics::Class;
 use crate::terms::Side;
 
-/// This many intervals at most divide the time for throughput.
-const INTERVALS: f64 = 150.0;
+/// After this many marks of a direction no more are drawn.
+const MOST_MARKS: usize = 40_000;
+
+/// Transfer times of so many messages are drawn.
+const MOST_MESSAGES: usize = 1_000_000;
 
 /// What is drawn of one direction.
 #[derive(Debug, Default)]
@@ -25,10 +29,10 @@ pub(super) struct Drawn {
     rtt: Vec<Mark>,
     rto: Vec<(f64, f64)>,
     flight: Vec<(f64, f64)>,
-    /// Time, and bytes of user data that were sent, or acknowledged for the first time.
-    bytes_sent: Vec<(f64, f64)>,
-    pub(super) bytes_acked: Vec<(f64, f64)>,
-    /// Of each message, in milliseconds.
+    /// User data that was sent, or acknowledged for the first time; of the whole time.
+    bytes_sent: Rate,
+    pub(super) bytes_acked: Rate,
+    /// Of each message, in milliseconds; of the whole time, up to [`MOST_MESSAGES`].
     pub(super) transfer: Vec<f64>,
     /// What the sender says of its first path.
     cwnd: Vec<(f64, f64)>,
@@ -36,13 +40,18 @@ pub(super) struct Drawn {
     pub(super) marks: usize,
     /// Until when something is drawn, in seconds.
     pub(super) end: f64,
-    /// From this time on nothing is drawn.
-    pub(super) full: Option<f64>,
+    /// From this time on no marks are drawn.
+    full: Option<f64>,
 }
 
 impl Drawn {
     /// Draws something.
     pub(super) fn add(&mut self, at: f64, event: &Event<'_>) {
+        self.count_in(at, event);
+        if self.marks >= MOST_MARKS {
+            self.full.get_or_insert(at);
+            return;
+        }
         let marks = self.draw(at, event);
         if marks > 0 {
             self.marks += marks;
@@ -50,24 +59,45 @@ impl Drawn {
         }
     }
 
+    /// Counts what is drawn in sums, which have room for the whole time.
+    fn count_in(&mut self, at: f64, event: &Event<'_>) {
+        match event {
+            Event::Data { bytes, .. } => self.bytes_sent.add(at, f64::from(*bytes)),
+            Event::Sack { newly, .. } => self.bytes_acked.add(at, *newly as f64),
+            Event::Message { transfer_ms, .. } if self.transfer.len() < MOST_MESSAGES => {
+                self.transfer.extend(*transfer_ms);
+                return;
+            }
+            _ => return,
+        }
+        self.end = self.end.max(at);
+    }
+
+    /// What is not drawn, if that is so.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let at = self.full?;
+        Some(format!(
+            "Marks are drawn of the first {at:.3} s only, {MOST_MARKS} of them; throughput and transfer times are of the \
+             whole time."
+        ))
+    }
+
     /// Draws something; how many marks that takes.
     fn draw(&mut self, at: f64, event: &Event<'_>) -> usize {
         let mark = |from: i64, to: i64| Mark { x: at, from: from as f64, to: to as f64 };
         match event {
-            Event::Data { number, end, again, bytes, .. } => {
+            Event::Data { number, end, again, .. } => {
                 let marks = match again {
                     Some(again) => self.again.entry(again.class).or_default(),
                     None => &mut self.sent,
                 };
                 marks.push(mark(*number, *end));
-                self.bytes_sent.push((at, f64::from(*bytes)));
                 1
             }
-            Event::Sack { cumulative, gaps, flight, newly, rtt_ms, rto_ms, .. } => {
+            Event::Sack { cumulative, gaps, flight, rtt_ms, rto_ms, .. } => {
                 self.cumulative.push((at, (cumulative + 1) as f64));
                 self.gaps.extend(gaps.iter().map(|(first, last)| mark(*first, last + 1)));
                 self.flight.push((at, *flight as f64));
-                self.bytes_acked.push((at, *newly as f64));
                 if let Some(ms) = rtt_ms {
                     self.rtt.push(Mark { x: at, from: *ms, to: *ms });
                 }
@@ -84,10 +114,6 @@ impl Drawn {
                 self.lost.push(mark(*number, number + 1));
                 1
             }
-            Event::Message { transfer_ms, .. } => {
-                self.transfer.extend(*transfer_ms);
-                0
-            }
             Event::Sender { state: SenderState::Window { cwnd, .. }, path: 0, .. } => {
                 self.cwnd.push((at, *cwnd as f64));
                 1
@@ -100,25 +126,13 @@ impl Drawn {
                 self.sender_rto.push((at, *rto_ms));
                 1
             }
-            Event::Sender { .. } | Event::Control { .. } => 0,
+            Event::Sender { .. } | Event::Control { .. } | Event::Message { .. } => 0,
         }
     }
 
     /// Whether no user data was sent this way.
     pub(super) fn is_empty(&self) -> bool {
         self.sent.is_empty() && self.again.is_empty()
-    }
-
-    /// Mbit/s of user data in each interval, as steps.
-    pub(super) fn throughput(bytes: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
-        let step = interval(end);
-        let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
-        for (at, bytes) in bytes {
-            *sums.entry((at / step) as u64).or_default() += bytes;
-        }
-        let Some(last) = sums.last_key_value().map(|(n, _)| *n) else { return Vec::new() };
-        let mbps = |n| sums.get(&n).map_or(0.0, |bytes| bytes * 8.0 / step / 1e6);
-        (0..=last + 1).map(|n| (n as f64 * step, mbps(n))).collect()
     }
 
     /// How many there were until each time.
@@ -160,7 +174,6 @@ impl Drawn {
             may_be_log,
             series,
         };
-        let of = Drawn::throughput;
         let count = |marks: &[Mark]| Drawn::count(marks.iter(), end);
         let again = Drawn::count(self.again.values().flatten(), end);
         vec![
@@ -170,11 +183,11 @@ impl Drawn {
                 "Mbit/s",
                 false,
                 vec![
-                    Series::line("sent", "sent", of(&self.bytes_sent, end)),
+                    Series::line("sent", "sent", self.bytes_sent.mbps(end)),
                     Series::line(
                         "acknowledged for the first time",
                         "acked",
-                        of(&self.bytes_acked, end),
+                        self.bytes_acked.mbps(end),
                     ),
                 ],
             ),
@@ -248,28 +261,9 @@ impl Drawn {
     }
 }
 
-/// A round interval of which no more than [`INTERVALS`] are in this many seconds.
-fn interval(end: f64) -> f64 {
-    let rough = (end / INTERVALS).max(1e-4);
-    let unit = 10f64.powf(rough.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * unit);
-    steps.into_iter().find(|step| *step >= rough * 0.999_999).unwrap_or(rough)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn throughput_is_of_intervals_of_round_length() {
-        // 15 s: intervals of 100 ms.
-        let steps = Drawn::throughput(&[(0.01, 1000.0), (0.06, 250.0), (0.31, 5000.0)], 15.0);
-        let near = [(0.0, 0.1), (0.1, 0.0), (0.2, 0.0), (0.3, 0.4), (0.4, 0.0)];
-        assert_eq!(steps.len(), near.len());
-        for ((at, mbps), (when, expected)) in steps.into_iter().zip(near) {
-            assert!((at - when).abs() < 1e-9 && (mbps - expected).abs() < 1e-9, "{at} {mbps}");
-        }
-    }
 
     #[test]
     fn shares_of_messages_end_at_all_of_them() {

@@ -5,6 +5,7 @@
 mod beside;
 mod drawn;
 mod plot;
+mod rate;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,9 +22,6 @@ use crate::trace::Totals;
 
 /// This many associations are drawn, the first ones.
 const MOST_ASSOCIATIONS: usize = 24;
-/// This many marks of a direction are drawn, the first ones.
-const MOST_MARKS: usize = 40_000;
-
 struct Association {
     identity: Identity,
     begin: Option<u64>,
@@ -64,12 +62,7 @@ impl Observer for Page {
             Event::Sack { .. } | Event::Spurious { .. } => head.from.other(),
             Event::Message { from, .. } | Event::Lost { from, .. } => *from,
         };
-        let drawn = &mut association.directions[side.index()];
-        if drawn.marks >= MOST_MARKS {
-            drawn.full.get_or_insert(at);
-            return;
-        }
-        drawn.add(at, event);
+        association.directions[side.index()].add(at, event);
     }
 
     fn ends(&mut self, summary: &Summary) {
@@ -102,6 +95,9 @@ impl Page {
             for side in [Side::A, Side::B] {
                 let drawn = &association.directions[side.index()];
                 let mut plots = String::new();
+                if let Some(what) = drawn.left_out() {
+                    let _ = writeln!(plots, "<p>{what}</p>");
+                }
                 for plot in drawn.plots(side, *id, end) {
                     plot.svg(&mut plots);
                 }
@@ -114,10 +110,6 @@ impl Page {
                         let _ =
                             writeln!(out, "<details><summary>{what}</summary>{plots}</details>");
                     }
-                }
-                if let Some(at) = drawn.full {
-                    let _ =
-                        writeln!(out, "<p>Drawn are the first {at:.3} s: {MOST_MARKS} marks.</p>");
                 }
             }
             let _ = writeln!(out, "<pre>{}</pre></section>", escape(&association.text));
