@@ -1,12 +1,12 @@
 //! What is wrong with a command line, in one line.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Parser};
 
-use crate::say::{complain, complain_of_loss};
+use crate::say::{complain, print};
 
 /// The arguments of this process.
 ///
@@ -25,11 +25,13 @@ fn explain(error: &clap::Error) -> ExitCode {
         complain(one_line(error));
         return ExitCode::from(2);
     }
-    let printed = error.print().and_then(|()| io::stdout().flush());
-    if let Err(fault) = printed
-        && fault.kind() != io::ErrorKind::BrokenPipe
-    {
-        complain_of_loss(format_args!("the standard output: {fault}"));
+    let text = error.render();
+    let in_colour =
+        io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    if in_colour {
+        print(text.ansi())
+    } else {
+        print(text)
     }
     ExitCode::SUCCESS
 }

@@ -1,12 +1,34 @@
 //! What is said on the standard error, lines that no peer and no file can make a terminal obey, and what is
 //! printed on the standard output.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tresse_core::wire::printable_lines;
+
+/// How the user calls the laboratory, if it is not as [`LABORATORY`].
+static LABORATORY_IS_CALLED: OnceLock<&str> = OnceLock::new();
+
+/// How texts call the laboratory.
+const LABORATORY: &str = "tresse lab";
+
+/// From now on what this process says names the laboratory's commands as the user called them, so that a hint can be
+/// typed as it stands. What is written to files is not changed.
+pub fn laboratory_is_called(name: &'static str) {
+    let _ = LABORATORY_IS_CALLED.set(name);
+}
+
+/// A text with the commands in it as the user calls them.
+pub(crate) fn as_called(text: &str) -> Cow<'_, str> {
+    match LABORATORY_IS_CALLED.get() {
+        Some(name) => Cow::Owned(text.replace(LABORATORY, name)),
+        None => Cow::Borrowed(text),
+    }
+}
 
 /// Says what is wrong, or what the user should know.
 pub fn complain(what: impl Display) {
@@ -31,7 +53,9 @@ pub fn exit_code(code: ExitCode) -> ExitCode {
 /// is told, once.
 pub fn print(text: impl Display) {
     let mut out = io::stdout().lock();
-    let Err(error) = write!(out, "{text}").and_then(|()| out.flush()) else { return };
+    let text = text.to_string();
+    let printed = out.write_all(as_called(&text).as_bytes()).and_then(|()| out.flush());
+    let Err(error) = printed else { return };
     if error.kind() != io::ErrorKind::BrokenPipe && !LOST.load(Ordering::Relaxed) {
         complain_of_loss(format_args!("the standard output: {error}"));
     }
@@ -39,7 +63,8 @@ pub fn print(text: impl Display) {
 
 /// Says something with another beginning. The reader may have gone.
 pub fn say(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(&without_long_numbers(&what.to_string())));
+    let text = what.to_string();
+    let _ = writeln!(io::stderr(), "{}", printable_lines(&without_long_numbers(&as_called(&text))));
 }
 
 /// Digits in a row that are shown; no number of ours has more.

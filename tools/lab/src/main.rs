@@ -16,6 +16,9 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    // Cargo sets this for what it runs.
+    let by_cargo = std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == env!("CARGO_PKG_NAME"));
+    say::laboratory_is_called(if by_cargo { "cargo lab" } else { "tresse-lab" });
     let code = match refusal::parse::<Cli>() {
         Ok(cli) => tresse_lab_cli::run(cli.args, |_| None),
         Err(code) => code,
