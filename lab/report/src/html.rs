@@ -80,6 +80,14 @@ pub fn table(out: &mut String, table: &Table) {
     if !table.caption.is_empty() {
         let _ = writeln!(out, "<p class=\"caption\">{}</p>", escape(&table.caption));
     }
+    if !table.rows.is_empty() {
+        cells(out, table);
+    }
+    out.push_str(if table.detail { "</details></section>\n" } else { "</section>\n" });
+}
+
+/// The heads of the columns, and the rows.
+fn cells(out: &mut String, table: &Table) {
     out.push_str("<div class=\"wide\"><table>\n<tr>");
     let classes: Vec<&str> = (0..table.columns.len()).map(|n| class(table, n)).collect();
     for ((head, _), class) in table.columns.iter().zip(&classes) {
@@ -96,5 +104,4 @@ pub fn table(out: &mut String, table: &Table) {
         out.push_str("</tr>\n");
     }
     out.push_str("</table></div>");
-    out.push_str(if table.detail { "</details></section>\n" } else { "</section>\n" });
 }

@@ -23,7 +23,7 @@ pub const INK: RGBColor = RGBColor(34, 34, 34);
 /// Grid.
 pub const GRID: RGBColor = RGBColor(225, 225, 225);
 
-const PALETTE: [RGBColor; 10] = [
+pub(crate) const PALETTE: [RGBColor; 10] = [
     RGBColor(117, 117, 117), // grey: the run without loss
     RGBColor(213, 94, 0),    // vermilion
     RGBColor(0, 114, 178),   // blue
