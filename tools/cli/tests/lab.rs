@@ -552,7 +552,8 @@ fn a_capture_folder_that_cannot_be_made_is_refused() {
 fn failed_runs_give_exit_code_1_and_a_command_to_repeat_them() {
     let temp = tempfile::tempdir().unwrap();
     let text = include_str!("../../../lab/lab/experiments/hurtig/fig2.toml")
-        .replace("forward.queue_packets = 50", "forward.queue_packets = 1");
+        .replace("forward.queue_packets = 50", "forward.queue_packets = 1")
+        .replace("id = \"hurtig/fig2\"", "id = \"own/tight\"");
     fs::write(temp.path().join("tight.toml"), text).unwrap();
     let output = lab(temp.path(), &["run", "tight.toml"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -563,6 +564,21 @@ fn failed_runs_give_exit_code_1_and_a_command_to_repeat_them() {
     let again = lab(temp.path(), &arguments);
     assert_eq!(again.status.code(), Some(1));
     assert!(stdout(&again).contains("premise of one loss"));
+}
+
+#[test]
+fn a_changed_copy_of_a_built_in_experiment_needs_an_id_of_its_own() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = include_str!("../../../lab/lab/experiments/mechanisms/prr.toml");
+    fs::write(temp.path().join("same.toml"), text).unwrap();
+    assert!(lab(temp.path(), &["run", "same.toml", "--dry-run"]).status.success());
+    let title = text.lines().find(|line| line.starts_with("title = ")).unwrap();
+    fs::write(temp.path().join("other.toml"), text.replace(title, "title = \"Mine\"")).unwrap();
+    let error = refusal(temp.path(), &["run", "other.toml", "--dry-run"]);
+    assert!(
+        error.contains("other.toml: mechanisms/prr is a built-in") && error.contains("own/prr"),
+        "{error}"
+    );
 }
 
 #[test]

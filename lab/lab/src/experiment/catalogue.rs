@@ -42,12 +42,38 @@ pub fn find(name: &str) -> Result<AnyExperiment, LabError> {
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|e| e == "toml") || path.is_file() {
-        return load::load_file(path);
+        let experiment = load::load_file(path)?;
+        return not_in_place_of_a_built_in_one(name, experiment);
     }
     Err(LabError::UnknownExperiment {
         id: name.to_owned(),
         near: near(name),
         known: ids().map(str::to_owned).collect(),
+    })
+}
+
+/// A changed copy of a built-in experiment needs an id of its own: results have a folder for each id.
+fn not_in_place_of_a_built_in_one(
+    origin: &str,
+    experiment: AnyExperiment,
+) -> Result<AnyExperiment, LabError> {
+    let id = experiment.id();
+    let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == id) else {
+        return Ok(experiment);
+    };
+    let written = |experiment: &AnyExperiment| toml::to_string(experiment).ok();
+    if written(&load::parse(id, text)?) == written(&experiment) {
+        return Ok(experiment);
+    }
+    let last = id.rsplit('/').next().unwrap_or(id);
+    Err(LabError::Experiment {
+        origin: origin.to_owned(),
+        line: None,
+        key: "id".into(),
+        message: format!(
+            "{id} is a built-in experiment, and this one differs from it: its results would be written over; give it an \
+             id of its own, such as own/{last}"
+        ),
     })
 }
 

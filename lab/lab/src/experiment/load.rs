@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toml::de::{DeArray, DeTable};
 
 use super::{AnyExperiment, Experiment, Kind};
 use crate::common::{Common, merge};
@@ -59,7 +60,9 @@ impl Source<'_> {
         let mut experiment =
             Experiment { common: self.read(common)?, kind: self.read::<K>(whole)? };
         experiment.kind.prepare();
-        validate(&experiment).map_err(|mistake| self.at(None, mistake))?;
+        let where_it_stands =
+            |mistake: Mistake| self.at(place_of(self.text, &mistake.key), mistake);
+        validate(&experiment).map_err(where_it_stands)?;
         Ok(experiment)
     }
 
@@ -122,7 +125,66 @@ pub fn load_file(path: &Path) -> Result<AnyExperiment, LabError> {
     parse(&path.display().to_string(), &text)
 }
 
+/// Where a key such as `plot[0].series` stands in a text, or the last table on the way to it that does.
+fn place_of(text: &str, key: &str) -> Option<Range<usize>> {
+    let root = DeTable::parse(text).ok()?.into_inner();
+    let (mut tables, mut lists) = (Some(&root), None);
+    let mut place = None;
+    // `plot[0].series` is plot, 0 and series.
+    for step in key.split(['.', '[']) {
+        let value = match (step.strip_suffix(']'), tables, lists) {
+            (Some(number), _, Some(list)) => {
+                let list: &DeArray<'_> = list;
+                let Some(value) = number.parse().ok().and_then(|n: usize| list.get(n)) else {
+                    break;
+                };
+                value
+            }
+            (None, Some(table), _) => {
+                let Some((name, value)) = table.get_key_value(step) else { break };
+                place = Some(name.span());
+                value
+            }
+            _ => break,
+        };
+        (tables, lists) = (value.get_ref().as_table(), value.get_ref().as_array());
+        if step.ends_with(']') {
+            place = Some(value.span());
+        }
+    }
+    place
+}
+
 fn line_of(text: &str, byte: usize) -> usize {
     let before = &text.as_bytes()[..byte.min(text.len())];
     1 + before.iter().filter(|b| **b == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_lines() {
+        let text = "id = 'a'\n[topology.forward]\ndelay_ms = -5\n[[plot]]\nfile = 'a'\n[[plot]]\nfile = 'b'\nseries \
+                    = [\n'x',\n'y']\n[a]\nb = {\nc = { d = 5 } }\n";
+        for (key, line) in [
+            ("id", Some(1)),
+            ("topology.forward.delay_ms", Some(3)),
+            ("topology.forward.loss", Some(2)),
+            ("plot[0].file", Some(5)),
+            ("plot[1].series", Some(8)),
+            ("plot[1].series[1]", Some(10)),
+            ("plot[1].metric", Some(6)),
+            ("plot[7].metric", Some(4)),
+            ("a.b.c.d", Some(13)),
+            ("id.more", Some(1)),
+            ("nothing", None),
+            ("", None),
+            ("[", None),
+        ] {
+            let found = place_of(text, key).map(|span| line_of(text, span.start));
+            assert_eq!(found, line, "{key}");
+        }
+    }
 }

@@ -180,6 +180,19 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
     }
 }
 
+/// Names of metrics, but for classes and for single retransmissions.
+pub(super) fn names() -> Vec<String> {
+    let plain = PLAIN.iter().map(|(name, ..)| (*name).to_owned());
+    let samples = SAMPLES.iter().flat_map(|(name, ..)| {
+        ["mean", "p50", "p95", "p99", "max"].map(|statistic| format!("{name}.{statistic}"))
+    });
+    let series = SERIES
+        .iter()
+        .flat_map(|(name, _)| STATISTICS.map(|statistic| format!("{name}.{statistic}")));
+    let again = RETRANSMISSION_TYPES.map(|kind| format!("retransmission.all.{kind}.count"));
+    plain.chain(samples).chain(series).chain(again).collect()
+}
+
 /// Whether a metric needs something to be observed: the key of
 /// [`Observe`](super::Observe) that switches it on.
 pub(super) fn needs(name: &str) -> Option<&'static str> {
@@ -240,6 +253,7 @@ mod tests {
         {
             assert_eq!(describe(bad), None, "{bad}");
         }
+        assert!(names().iter().all(|name| describe(name).is_some()));
         assert_eq!(needs("rto_ms.mean"), Some("series"));
         assert_eq!(needs("retransmission.1.fast.count"), Some("retransmissions"));
         assert_eq!(needs("timeouts"), None);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::plots::{Plot, PlotKind};
 use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario, tcp};
 use crate::common::{check_label, check_profiles};
+use crate::keys::nearest;
 use crate::mistake::{Checked, mistake, require};
 use crate::schema::Experiment;
 
@@ -177,7 +178,14 @@ fn workload(e: &Experiment<Flow>) -> Checked {
 }
 
 fn known_metric(e: &Experiment<Flow>, key: &str, name: &str) -> Checked {
-    require(metric::describe(name).is_some(), key, format!("there is no metric \"{name}\""))?;
+    if metric::describe(name).is_none() {
+        let names = metric::names();
+        let hint = match nearest(name, &names) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are, among others: {}", names.join(", ")),
+        };
+        return Err(mistake(key, format!("there is no metric \"{name}\"; {hint}")));
+    }
     let observed = match metric::needs(name) {
         Some("retransmissions") => e.kind.observe.retransmissions,
         Some("series") => e.kind.observe.series,

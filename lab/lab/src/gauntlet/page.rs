@@ -54,6 +54,10 @@ pub(super) fn summary(request: &Request, candidates: &[Candidate]) -> String {
         let tally = Tally::of(&candidate.measures);
         let _ = writeln!(out, "{}, {} worlds", candidate.name, candidate.measures.len());
         for row in &tally.rows {
+            if row.verdicts.is_empty() {
+                let _ = writeln!(out, "  {:26} no world that it is about", row.law.name());
+                continue;
+            }
             let _ = write!(
                 out,
                 "  {:26} {:5} of {:5} worlds ({:5.1} %)",
@@ -130,6 +134,15 @@ fn laws(out: &mut String, tally: &Tally) {
         let worst = row.worst().map_or_else(String::new, |(world, verdict)| {
             format!("{:.3} (world {world})", verdict.value)
         });
+        if row.verdicts.is_empty() {
+            let (name, value, worlds) = (row.law.name(), row.law.value(), row.law.worlds());
+            let _ = writeln!(
+                out,
+                "| {name} | {value} | {worlds} | {} | no such world | – | | – |",
+                must(row.law)
+            );
+            continue;
+        }
         let limit = row.law.demand(1).worst;
         let has_limit = limit > 0.0 && limit.is_finite();
         let beyond = if has_limit { row.beyond().to_string() } else { String::new() };
@@ -166,7 +179,12 @@ fn compare(out: &mut String, candidates: &[Candidate]) {
         let _ = write!(out, "| `{}` |", candidate.name);
         for row in &Tally::of(&candidate.measures).rows {
             let worst = row.worst().map_or(f64::NAN, |(_, verdict)| verdict.value);
-            let _ = write!(out, " {:.1} ({worst:.2}) |", 100.0 * row.share());
+            match row.verdicts.len() {
+                0 => out.push_str(" – |"),
+                _ => {
+                    let _ = write!(out, " {:.1} ({worst:.2}) |", 100.0 * row.share());
+                }
+            }
         }
         let _ = writeln!(out);
     }

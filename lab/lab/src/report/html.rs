@@ -86,10 +86,13 @@ fn notes(out: &mut String, report: &Report) {
     }
     out.push_str("<section><h2>Notes</h2>\n<ul>\n");
     for i in &about.inferred {
-        let from = escape(&i.from.join(", "));
+        let from = match &i.from[..] {
+            [] => String::new(),
+            list => format!(" from {}", escape(&list.join(", "))),
+        };
         let _ = writeln!(
             out,
-            "<li><code>{}</code> is inferred from {from}: {}</li>",
+            "<li><code>{}</code> is inferred{from}: {}</li>",
             escape(&i.key),
             escape(&i.how)
         );
