@@ -75,7 +75,7 @@ pub(crate) enum PathUse {
 pub(crate) struct ServerArgs {
     /// Local address and UDP port (repeatable; several make the server multihomed) [default: all
     /// addresses, IPv6 and IPv4, port 9899; on raw IP those of IPv4]
-    #[arg(long, visible_alias = "local", value_name = "ADDR[:PORT]")]
+    #[arg(long, visible_alias = "local", alias = "bind", value_name = "ADDR[:PORT]")]
     pub(crate) listen: Vec<String>,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value = "5001", value_parser = clap::value_parser!(u16).range(1..))]
