@@ -29,9 +29,9 @@ fn explain(error: &clap::Error) -> ExitCode {
     let in_colour =
         io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     if in_colour {
-        print(text.ansi())
+        print(text.ansi());
     } else {
-        print(text)
+        print(text);
     }
     ExitCode::SUCCESS
 }
