@@ -169,7 +169,7 @@ fn declared(cause: LossCause, misses: u32) -> String {
     };
     match cause.evidence() {
         LossEvidence::Counted => format!("{sacks} (fast retransmit, RFC 9260 §7.2.4)"),
-        LossEvidence::CountedEarly => {
+        LossEvidence::FewerCounted => {
             format!("{sacks}, and too little is in flight for three (Early Retransmit, RFC 5827)")
         }
         LossEvidence::OneSack => format!("{sacks}, and the stream is thin"),

@@ -115,13 +115,13 @@ impl Class {
 
     /// The class of what a sender of ours calls a cause (docs/qlog.md).
     pub(crate) fn of_cause(cause: &str) -> Class {
-        use LossEvidence::{Counted, CountedEarly, InFlight, OneSack, Overtaken, TimedOut, Void};
+        use LossEvidence::{Counted, FewerCounted, InFlight, OneSack, Overtaken, TimedOut, Void};
         use LossPurpose::{Copy, Detour, Filling, Probe, Repair};
         let Some(cause) = LossCause::named(cause) else { return Class::Other };
         match (cause.evidence(), cause.purpose()) {
             (TimedOut, _) => Class::Timeout,
             (Counted, _) => Class::Fast,
-            (CountedEarly | OneSack | Overtaken, _) => Class::Early,
+            (FewerCounted | OneSack | Overtaken, _) => Class::Early,
             (InFlight | Void, Probe) => Class::Probe,
             (InFlight | Void, Filling) => Class::InFlight,
             (InFlight | Void, Repair | Detour | Copy) => Class::Other,

@@ -33,7 +33,6 @@ mod tests;
 mod tresse;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
@@ -158,11 +157,6 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// How long the peer may delay a SACK (RFC 9260 §6.2).
-    pub(crate) fn max_sack_delay(&self) -> Duration {
-        self.tail_loss_probe.max_sack_delay()
-    }
-
     /// TIMESTAMP chunks are offered.
     pub(crate) const fn offers_timestamps(&self) -> bool {
         self.eifel_timestamp.enabled

@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::Pair;
 use serde_json::Value;
 use tresse::{
-    AssociationId, Authentication, ChunkType, Event, MtuDiscovery, ObservedEvent, ObservedPacket,
-    Observer, Ppid, ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
+    AssociationId, Authentication, ChunkType, Event, LossCause, MtuDiscovery, ObservedEvent,
+    ObservedPacket, Observer, Ppid, ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
 };
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
 use tresse_wire::{
@@ -42,6 +42,14 @@ fn schema() -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/qlog.schema.json");
     let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
+}
+
+#[test]
+fn the_schema_has_every_cause_of_a_loss() {
+    let text = include_bytes!("../../../docs/qlog.schema.json");
+    let schema: Value = serde_json::from_slice(text).unwrap();
+    let names = LossCause::ALL.map(|cause| Value::from(cause.name()));
+    assert_eq!(schema["$defs"]["loss_cause"]["enum"], Value::from(names.to_vec()));
 }
 
 #[tokio::test]

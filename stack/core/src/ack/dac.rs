@@ -1,4 +1,4 @@
-//! Delayed Acknowledgement for CMT, the receiver's part (Iyengar, Amer & Stewart, "Concurrent
+//! Delayed Acknowledgement for CMT (Iyengar, Amer & Stewart, "Concurrent
 //! Multipath Transfer Using SCTP Multihoming Over Independent End-to-End Paths", 2006, §V).
 //!
 //! Idea: packets that take different paths overtake each other all the time. RFC 9260 §6.7 would
@@ -46,6 +46,12 @@ impl AnsweredPackets {
     pub(crate) const fn counted(multipath: &MultipathParameters, packets: u8) -> u8 {
         if multipath.dac { packets } else { 0 }
     }
+
+    /// The sender's part, too: two packets of one path arrived, so that what both of them overtook was missed twice; what
+    /// lies between them was missed once. `paths` is how many the SACK acknowledges something on.
+    pub(crate) const fn strike_twice(packets: u8, paths: usize) -> bool {
+        packets >= 2 && paths == 1
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +69,14 @@ mod tests {
         assert!(dac.ignores_gaps());
         dac.take();
         assert!(dac.ignores_gaps());
+    }
+
+    #[test]
+    fn a_sack_for_two_packets_of_one_path_strikes_twice() {
+        let twice = AnsweredPackets::strike_twice;
+        assert!(twice(2, 1) && twice(3, 1) && !twice(1, 1));
+        assert!(!twice(2, 2), "it may be one of each");
+        assert!(!twice(2, 0) && !twice(0, 1), "it does not say");
     }
 
     #[test]

@@ -1,34 +1,55 @@
 //! Why chunks are sent again: all causes, and the one place where they are classified.
 
-/// Why a chunk was declared lost and is sent again, or why the sender probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LossCause {
+/// Makes the causes of one table: what each is, its name, what shows the loss, and what is sent again for. Everything else follows
+/// from that.
+macro_rules! causes {
+    ($($(#[$doc:meta])* $cause:ident($name:literal, $evidence:ident, $purpose:ident),)*) => {
+        /// Why a chunk was declared lost and is sent again, or why the sender probes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum LossCause {
+            $($(#[$doc])* $cause,)*
+        }
+
+        impl LossCause {
+            /// All causes, in the order in which statistics count them.
+            pub const ALL: [LossCause; [$($name),*].len()] = [$(LossCause::$cause),*];
+
+            const fn row(self) -> (&'static str, LossEvidence, LossPurpose) {
+                match self {
+                    $(LossCause::$cause => ($name, LossEvidence::$evidence, LossPurpose::$purpose),)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
     /// Enough miss indications (RFC 9260 §7.2.4).
-    FastRetransmit,
+    FastRetransmit("fast-retransmit", Counted, Repair),
     /// Byte-based Early Retransmit (RFC 5827 §3.1).
-    EarlyRetransmitBytes,
+    EarlyRetransmitBytes("early-retransmit-bytes", FewerCounted, Repair),
     /// Packet-based Early Retransmit (RFC 5827 §3.2; Hurtig & Brunstrom §2.3).
-    EarlyRetransmitPackets,
+    EarlyRetransmitPackets("early-retransmit-packets", FewerCounted, Repair),
     /// The T3-rtx timer expired (RFC 9260 §6.3.3).
-    Timeout,
+    Timeout("timeout", TimedOut, Repair),
     /// Its path failed, was removed, or became too narrow for it.
-    PathFailure,
+    PathFailure("path-failure", Void, Repair),
     /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
-    ZeroWindowProbe,
+    ZeroWindowProbe("zero-window-probe", Void, Probe),
     /// One miss indication in a thin stream (Pedersen 2006 §4.2.1).
-    ThinFastRetransmit,
+    ThinFastRetransmit("thin-fast-retransmit", OneSack, Repair),
     /// A chunk sent later was acknowledged and the reordering window has passed (RFC 8985 §6).
-    Rack,
+    Rack("rack", Overtaken, Repair),
     /// Not lost: the last chunk is sent again to elicit a SACK (RFC 8985 §7).
-    TailLossProbe,
+    TailLossProbe("tail-loss-probe", InFlight, Probe),
     /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
-    Bundled,
+    Bundled("bundled", InFlight, Filling),
     /// Not known to be lost: it holds up the buffers (Sarnow 2017 §6.2.3), or its path is silent, and
     /// it leaves again over another one.
-    Rescheduled,
+    Rescheduled("rescheduled", InFlight, Detour),
     /// Not lost: a thin stream goes over all paths at once.
-    Redundant,
+    Redundant("redundant", InFlight, Copy),
 }
 
 /// What shows that a chunk which is sent again had not arrived.
@@ -40,7 +61,7 @@ pub enum LossEvidence {
     /// As many SACKs reported what was sent later as RFC 9260 §7.2.4 asks for.
     Counted,
     /// Fewer of them: the threshold was lowered.
-    CountedEarly,
+    FewerCounted,
     /// A single one, which is hardly more than a guess.
     OneSack,
     /// What was sent later was acknowledged, and the time that reordering may take is over: that goes for what was sent
@@ -70,42 +91,6 @@ pub enum LossPurpose {
 }
 
 impl LossCause {
-    /// All causes, in the order in which statistics count them.
-    pub const ALL: [LossCause; 12] = [
-        LossCause::FastRetransmit,
-        LossCause::EarlyRetransmitBytes,
-        LossCause::EarlyRetransmitPackets,
-        LossCause::Timeout,
-        LossCause::PathFailure,
-        LossCause::ZeroWindowProbe,
-        LossCause::ThinFastRetransmit,
-        LossCause::Rack,
-        LossCause::TailLossProbe,
-        LossCause::Bundled,
-        LossCause::Rescheduled,
-        LossCause::Redundant,
-    ];
-
-    /// Its name, what shows the loss, and what is sent again for: everything else follows from that.
-    const fn row(self) -> (&'static str, LossEvidence, LossPurpose) {
-        use LossEvidence::{Counted, CountedEarly, InFlight, OneSack, Overtaken, TimedOut, Void};
-        use LossPurpose::{Copy, Detour, Filling, Probe, Repair};
-        match self {
-            LossCause::FastRetransmit => ("fast-retransmit", Counted, Repair),
-            LossCause::EarlyRetransmitBytes => ("early-retransmit-bytes", CountedEarly, Repair),
-            LossCause::EarlyRetransmitPackets => ("early-retransmit-packets", CountedEarly, Repair),
-            LossCause::Timeout => ("timeout", TimedOut, Repair),
-            LossCause::PathFailure => ("path-failure", Void, Repair),
-            LossCause::ZeroWindowProbe => ("zero-window-probe", Void, Probe),
-            LossCause::ThinFastRetransmit => ("thin-fast-retransmit", OneSack, Repair),
-            LossCause::Rack => ("rack", Overtaken, Repair),
-            LossCause::TailLossProbe => ("tail-loss-probe", InFlight, Probe),
-            LossCause::Bundled => ("bundled", InFlight, Filling),
-            LossCause::Rescheduled => ("rescheduled", InFlight, Detour),
-            LossCause::Redundant => ("redundant", InFlight, Copy),
-        }
-    }
-
     /// A short name for tables, such as `fast-retransmit`.
     pub const fn name(self) -> &'static str {
         self.row().0
@@ -133,8 +118,8 @@ impl LossCause {
 
     /// SACKs that reported higher TSNs declared it lost: that is also what reordering looks like.
     pub const fn is_found_by_sacks(self) -> bool {
-        use LossEvidence::{Counted, CountedEarly, OneSack, Overtaken};
-        matches!(self.evidence(), Counted | CountedEarly | OneSack | Overtaken)
+        use LossEvidence::{Counted, FewerCounted, OneSack, Overtaken};
+        matches!(self.evidence(), Counted | FewerCounted | OneSack | Overtaken)
     }
 
     /// It says that the chunk did not arrive, and not that it was sent for nothing, or is better sent elsewhere.
@@ -144,7 +129,7 @@ impl LossCause {
 
     /// Fewer miss indications than RFC 9260 §7.2.4 asks for were enough.
     pub(crate) const fn lowers_threshold(self) -> bool {
-        matches!(self.evidence(), LossEvidence::CountedEarly | LossEvidence::OneSack)
+        matches!(self.evidence(), LossEvidence::FewerCounted | LossEvidence::OneSack)
     }
 
     /// What declares a chunk lost for it follows its retransmissions too: it sees when one of them is lost.

@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
-use crate::recovery::timer::{RoundTrip, t3_rtx};
+use crate::recovery::RoundTrip;
+use crate::recovery::timer::t3_rtx;
 use crate::time::Time;
 
 use super::ticks::Ticks;

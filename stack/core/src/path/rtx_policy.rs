@@ -6,14 +6,29 @@
 
 use super::PathId;
 use super::scheduler::PathView;
-use crate::profile::RetransmissionPolicy;
+use crate::profile::{Profile, RetransmissionPolicy};
 
-/// The path for a chunk that was last sent on `last`; `None` if no path carries data.
-pub(crate) fn choose(
-    policy: RetransmissionPolicy,
-    last: PathId,
-    paths: &[PathView],
-) -> Option<PathId> {
+/// The path for a chunk that was last sent on `last`, as the profile wants it; `None` if no path carries data.
+pub(crate) fn wanted(profile: &Profile, last: PathId, paths: &[PathView]) -> Option<PathId> {
+    choose(profile.multipath.retransmission, last, paths)
+}
+
+/// The fastest one.
+pub(crate) fn fastest(last: PathId, paths: &[PathView]) -> Option<PathId> {
+    choose(RetransmissionPolicy::MinRtt, last, paths)
+}
+
+/// The next one in turn.
+pub(crate) fn next(last: PathId, paths: &[PathView]) -> Option<PathId> {
+    choose(RetransmissionPolicy::Alternate, last, paths)
+}
+
+/// What is lost joins whatever packet leaves now, on any path: with `earliest`.
+pub(crate) fn joins_any(profile: &Profile) -> bool {
+    profile.multipath.retransmission == RetransmissionPolicy::Earliest
+}
+
+fn choose(policy: RetransmissionPolicy, last: PathId, paths: &[PathView]) -> Option<PathId> {
     let stay = || paths.iter().find(|p| p.id == last);
     // The one with the highest score; `last` if it is as good as any.
     let best = |score: fn(&PathView) -> f64| {

@@ -15,10 +15,6 @@ pub(crate) struct T3 {
     expirations: u64,
     /// Expirations since data sent here was last acknowledged.
     in_a_row: u32,
-    /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
-    spared_backoff: Option<u64>,
-    /// Such expirations that were spurious, since the RTT was measured.
-    spurious: u32,
 }
 
 impl T3 {
@@ -72,11 +68,6 @@ impl T3 {
         self.in_a_row = self.in_a_row.saturating_add(1);
     }
 
-    /// RTO stays as it was at this expiration; `highest` was sent by then.
-    pub(crate) fn on_spared(&mut self, highest: u64) {
-        self.spared_backoff = Some(highest);
-    }
-
     /// RTO is about to be doubled; what is sent again at this moment is timed with `undoubled`, if given.
     pub(crate) fn on_doubled(&mut self, now: Time, undoubled: Option<Duration>) {
         self.undoubled = undoubled.map(|rto| (now, rto));
@@ -87,26 +78,9 @@ impl T3 {
         self.undoubled.take().filter(|(when, _)| *when == now).map(|(_, rto)| rto)
     }
 
-    /// A SACK reports duplicates; `repeats` tells whether one of them had been sent by an expiration that
-    /// spared RTO, which was spurious then. `true` if RTO is to be doubled for that now: once is none.
-    pub(crate) fn was_spurious(&mut self, repeats: impl FnOnce(u64) -> bool) -> bool {
-        if !self.spared_backoff.is_some_and(repeats) {
-            return false;
-        }
-        self.spared_backoff = None;
-        self.spurious += 1;
-        self.spurious > 1
-    }
-
     /// Data sent here is acknowledged.
     #[inline]
     pub(crate) fn on_ack(&mut self) {
         self.in_a_row = 0;
-    }
-
-    /// The RTT was measured.
-    pub(crate) fn on_rtt(&mut self) {
-        self.spared_backoff = None;
-        self.spurious = 0;
     }
 }

@@ -259,6 +259,7 @@ impl Profile {
         range("rto.tick_ms", self.rto.tick_ms, 0.0, 1000.0, "0 to 1000")?;
         // RFC 9260 §6.2: SACK.Delay MUST NOT be configured to be more than 500 ms.
         range("sack.delay_ms", self.sack.delay_ms, 0.0, 500.0, "0 to 500")?;
+        range("sack.peer_delay_ms", self.sack.peer_delay_ms, 0.0, 500.0, "0 to 500")?;
         range("sack.packets", f64::from(self.sack.packets), 1.0, 1000.0, "1 to 1000")?;
         range("heartbeat.interval_ms", self.heartbeat.interval_ms, 0.0, HOUR_MS, hour)?;
         range("limits.max_init_rto_ms", self.limits.max_init_rto_ms, 0.0, HOUR_MS, hour)?;
@@ -306,8 +307,7 @@ impl Profile {
         range("multipath.pacing", self.multipath.pacing, 0.0, 100.0, "0 to 100")?;
         range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
         let probe = &self.tail_loss_probe;
-        range("tail_loss_probe.in_a_row", f64::from(probe.in_a_row), 1.0, 16.0, "1 to 16")?;
-        range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
+        range("tail_loss_probe.in_a_row", f64::from(probe.in_a_row), 1.0, 16.0, "1 to 16")
     }
 }
 

@@ -71,10 +71,14 @@ pub enum NrSackMode {
 }
 
 parameters! {
-    /// What the receiver sends (RFC 9260 §6.2).
+    /// What the receiver sends, and what is expected of that of the peer (RFC 9260 §6.2).
     SackParameters {
         /// SACK.Delay in milliseconds, 0 to 500. Default 200.
         delay_ms: f64 = 200.0,
+        /// Milliseconds that the peer may delay a SACK, as its sender takes for granted: what waits for a SACK
+        /// early (tail loss probes, silent paths, bounded guesses) waits so much longer when a single packet is in flight.
+        /// Default 200 (RFC 9260 §6.2); 0 to 500.
+        peer_delay_ms: f64 = 200.0,
         /// A SACK at the latest for every n-th packet with data. Default 2.
         packets: u32 = 2,
         /// What fills the last gap is acknowledged at once (RFC 5681 §4.2). Default true. Linux 2.6.15 does
@@ -289,6 +293,11 @@ impl SackParameters {
     /// SACK.Delay.
     pub fn delay(&self) -> Duration {
         millis(self.delay_ms)
+    }
+
+    /// How long the peer may delay a SACK.
+    pub fn peer_delay(&self) -> Duration {
+        millis(self.peer_delay_ms)
     }
 }
 

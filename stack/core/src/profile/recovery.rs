@@ -191,7 +191,7 @@ parameters! {
         expirations: u32 = 0,
         /// RTO is doubled after all if the peer twice reports as a duplicate what was sent again, and
         /// the RTT was not measured in between. Default true; the paper has no such rule.
-        backs_off_if_early: bool = true,
+        backs_off_if_spurious: bool = true,
     }
 }
 
@@ -319,22 +319,12 @@ parameters! {
     TailLossProbeParameters {
         /// Whether they are sent. Default false.
         enabled: bool = false,
-        /// Milliseconds that the peer may delay a SACK, added to the probe timeout when a single
-        /// packet is in flight. Default 200 (RFC 9260 §6.2).
-        max_sack_delay_ms: f64 = 200.0,
         /// Whether that is left out where the packet asked for its SACK at once (RFC 7053), as long
         /// as the peer is seen to grant it. Default false.
         trust_immediate_sack: bool = false,
         /// How many may follow each other without an answer, each after twice the time of the one before (RFC 9002
         /// §6.2.1). Default 1 (RFC 8985 §7.3); 1 to 16.
         in_a_row: u32 = 1,
-    }
-}
-
-impl TailLossProbeParameters {
-    /// How long the peer may delay a SACK.
-    pub fn max_sack_delay(&self) -> Duration {
-        millis(self.max_sack_delay_ms)
     }
 }
 

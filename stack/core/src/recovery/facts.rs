@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-use super::timer::RoundTrip;
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;
+
+/// Smoothed round-trip time and its variation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrip {
+    pub(crate) srtt: Duration,
+    pub(crate) rttvar: Duration,
+}
 
 /// What an algorithm may look at when a SACK was applied.
 pub(crate) struct SackFacts<'a> {

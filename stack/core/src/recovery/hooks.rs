@@ -157,6 +157,33 @@ impl Recovery {
         }
     }
 
+    /// What a loss has cost that was none is given back.
+    pub(crate) const fn gives_back(profile: &Profile) -> bool {
+        SpuriousDetection::gives_back(profile)
+    }
+
+    /// Not to this path, though. `is_standing` tells whether its latest round trip was so many times the shortest.
+    pub(crate) fn leaves_cut(
+        profile: &Profile,
+        cut: &Cut,
+        is_standing: impl FnOnce(f64) -> bool,
+    ) -> bool {
+        SpuriousDetection::leaves_cut(profile, cut, is_standing)
+    }
+
+    /// cwnd and ssthresh of a path to which it is, and which has those of `now`, and `flight` bytes in flight; `acked` bytes
+    /// showed that.
+    pub(crate) fn restored(
+        profile: &Profile,
+        cut: &Cut,
+        now: (usize, usize),
+        flight: usize,
+        acked: usize,
+        initial_window: usize,
+    ) -> (usize, usize) {
+        SpuriousDetection::restored(profile, cut, now, flight, acked, initial_window)
+    }
+
     /// A timeout was none: what follows for the timer.
     pub(crate) fn adapt_timer(&mut self, episode: &Episode, granularity: Duration) {
         self.spurious.adapt_timer(episode, granularity);
@@ -173,13 +200,11 @@ impl Recovery {
         facts: &SackFacts<'_>,
         decisions: &mut Decisions,
     ) -> Option<Verdict> {
-        let verdict = self.spurious.on_sack(facts, decisions);
-        self.on_sack(facts, decisions);
-        verdict
+        self.spurious.on_sack(facts, decisions)
     }
 
-    /// Every algorithm looks at a SACK whose decisions rest on what is evidence now.
-    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+    /// Every algorithm looks at that SACK whose decisions rest on what is evidence now.
+    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         self.advisors.on_sack(facts);
         let mut distrust = Distrust::of(&[Evidence::One]).when(!self.advisors.affords_reported());
         for algorithm in &mut self.algorithms {
@@ -198,14 +223,16 @@ impl Recovery {
         }
     }
 
-    /// An RTT was measured.
+    /// An RTT was measured on `path`.
     pub(crate) fn on_rtt(
         &mut self,
         profile: &Profile,
+        path: PathId,
         thin: bool,
         sample: Duration,
         srtt: Duration,
     ) -> RtoMin {
+        self.advisors.on_measured(path);
         let before = self.moving_bound();
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_rtt(sample, srtt);
@@ -239,13 +266,23 @@ impl Recovery {
     }
 
     /// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
-    pub(crate) fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
-        AllRules::keeps_rto(profile, thin, in_a_row)
+    pub(crate) fn keeps_rto(&self, profile: &Profile, thin: bool, in_a_row: u32) -> bool {
+        self.advisors.keeps_rto(profile, thin, in_a_row)
     }
 
-    /// Whether RTO is doubled later if an expiration that kept it was spurious.
-    pub(crate) fn makes_backoff_good(profile: &Profile) -> bool {
-        AllRules::makes_backoff_good(profile)
+    /// It did on `path`; up to `highest` was sent by then.
+    pub(crate) fn on_rto_kept(&mut self, path: PathId, highest: u64) {
+        self.advisors.on_rto_kept(path, highest);
+    }
+
+    /// A SACK reported these duplicates: the paths, as a set of bits, of which RTO is doubled for such an expiration after all.
+    pub(crate) fn late_backoffs(&mut self, profile: &Profile, duplicates: &[u64]) -> u32 {
+        self.advisors.late_backoffs(profile, duplicates)
+    }
+
+    /// `path` is gone.
+    pub(crate) fn on_path_gone(&mut self, path: PathId) {
+        self.advisors.on_path_gone(path);
     }
 
     /// Fast Recovery begins.

@@ -5,7 +5,7 @@
 //!
 //! | when | what |
 //! |---|---|
-//! | a SACK was applied | [`thin_stream`], then [`spurious`] with its [`response`](spurious::response), then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause |
+//! | a SACK was applied | [`thin_stream`], then [`spurious`] with its [response](spurious::spurious_response), then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause |
 //! | an RTT was measured | RTO.Min: [`dynamic_rto_min`](timer::dynamic_rto_min), then [`thin_rto_min`](timer::thin_rto_min) if it is lower |
 //! | T3-rtx starts again after a SACK | [`t3_rtx`](timer::t3_rtx) decides whether, [`rto_restart`](timer::rto_restart) how long |
 //! | T3-rtx would expire | who has an early timer first: [`tail_loss_probe`](timer::tail_loss_probe), if one may be sent |
@@ -39,10 +39,10 @@ use crate::profile::Profile;
 use crate::scoreboard::{MissingRange, Scoreboard};
 use crate::time::Time;
 pub(crate) use bundling::Worth;
-pub(crate) use facts::{Buffers, Guess, NewData, SackFacts, Sent, TimerFacts};
+pub(crate) use facts::{Buffers, Guess, NewData, RoundTrip, SackFacts, Sent, TimerFacts};
 pub(crate) use hooks::{Recovery, RtoMin};
 pub(crate) use silent_path::PathFacts;
-pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
+pub(crate) use spurious::{Cut, Trigger, Verdict, ticks};
 
 /// A timer that expires before T3-rtx.
 #[derive(Clone, Copy, Debug)]
@@ -227,14 +227,6 @@ trait Rule {
     ) -> Option<Duration> {
         None
     }
-    /// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
-    fn keeps_rto(_profile: &Profile, _thin: bool, _in_a_row: u32) -> bool {
-        false
-    }
-    /// Whether RTO is doubled later if an expiration that kept it was spurious.
-    fn makes_backoff_good(_profile: &Profile) -> bool {
-        false
-    }
     /// Which chunks in flight fill up a packet that begins with a chunk lost for `cause`.
     fn beside_lost(_profile: &Profile, _thin: bool, _cause: Option<LossCause>) -> Option<Worth> {
         None
@@ -274,6 +266,21 @@ trait Advisor {
     fn on_sack(&mut self, _facts: &SackFacts<'_>) {}
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
     fn on_premature_timeout(&mut self, _seq: u64) {}
+    /// An RTT was measured on `path`.
+    fn on_measured(&mut self, _path: PathId) {}
+    /// `path` is gone.
+    fn on_path_gone(&mut self, _path: PathId) {}
+
+    /// RTO keeps its value at the expiration number `in_a_row` (from 1).
+    fn keeps_rto(&self, _profile: &Profile, _thin: bool, _in_a_row: u32) -> bool {
+        false
+    }
+    /// It did on `path`; up to `highest` was sent by then.
+    fn on_rto_kept(&mut self, _path: PathId, _highest: u64) {}
+    /// A SACK reported these duplicates: the paths, as a set of bits, of which RTO is doubled for such an expiration after all.
+    fn late_backoffs(&mut self, _profile: &Profile, _duplicates: &[u64]) -> u32 {
+        0
+    }
 
     /// The stream is thin.
     fn is_thin(&self, _board: &Scoreboard) -> bool {

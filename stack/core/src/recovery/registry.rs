@@ -116,14 +116,6 @@ macro_rules! rules {
                 None$(.or_else(|| $name::restart(profile, rto, outstanding)))*
             }
 
-            fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
-                false $(|| $name::keeps_rto(profile, thin, in_a_row))*
-            }
-
-            fn makes_backoff_good(profile: &Profile) -> bool {
-                false $(|| $name::makes_backoff_good(profile))*
-            }
-
             fn beside_lost(profile: &Profile, thin: bool, cause: Option<LossCause>) -> Option<Worth> {
                 None$(.or_else(|| $name::beside_lost(profile, thin, cause)))*
             }
@@ -184,6 +176,26 @@ macro_rules! advisors {
 
             fn on_premature_timeout(&mut self, seq: u64) {
                 $(self.$field.on_premature_timeout(seq);)*
+            }
+
+            fn on_measured(&mut self, path: PathId) {
+                $(self.$field.on_measured(path);)*
+            }
+
+            fn on_path_gone(&mut self, path: PathId) {
+                $(self.$field.on_path_gone(path);)*
+            }
+
+            fn keeps_rto(&self, profile: &Profile, thin: bool, in_a_row: u32) -> bool {
+                false $(|| self.$field.keeps_rto(profile, thin, in_a_row))*
+            }
+
+            fn on_rto_kept(&mut self, path: PathId, highest: u64) {
+                $(self.$field.on_rto_kept(path, highest);)*
+            }
+
+            fn late_backoffs(&mut self, profile: &Profile, duplicates: &[u64]) -> u32 {
+                0 $(| self.$field.late_backoffs(profile, duplicates))*
             }
 
             #[inline]
@@ -274,7 +286,6 @@ algorithms! {
 rules! {
     ThinRtoMin,
     RtoRestart,
-    ThinNoBackoff,
     BundleFastRetransmit,
     BundleNew,
     SilentPath,
@@ -287,4 +298,5 @@ advisors! {
     budget: Budget,
     immediate_sack: ImmediateSack,
     chunk_rescheduling: Rescheduling,
+    thin_no_backoff: ThinNoBackoff,
 }

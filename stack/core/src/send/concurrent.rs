@@ -13,7 +13,7 @@ use crate::ack::AnsweredPackets;
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
-use crate::profile::{Profile, RetransmissionPolicy};
+use crate::profile::Profile;
 use crate::recovery::Recovery;
 use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
 use crate::time::Time;
@@ -208,19 +208,18 @@ impl Strategy for Concurrent {
         if chunk.cause.is_some_and(LossCause::takes_another_path) {
             // The point is to take another one, the fastest.
             let others: PathViews = views.iter().copied().filter(|p| p.id != last).collect();
-            let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
+            let fastest = rtx_policy::fastest(last, &others);
             return fastest.unwrap_or(last);
         }
         let views = promising(paths, views);
         if chunk.cause == Some(LossCause::Timeout) && is_in_vain(paths, chunk) {
-            let next = rtx_policy::choose(RetransmissionPolicy::Alternate, last, &views);
+            let next = rtx_policy::next(last, &views);
             return next.filter(|id| *id != last).unwrap_or_else(|| paths.alternate(last));
         }
-        let policy = profile.multipath.retransmission;
-        rtx_policy::choose(policy, last, &views).unwrap_or_else(|| paths.data_path())
+        rtx_policy::wanted(profile, last, &views).unwrap_or_else(|| paths.data_path())
     }
 
-    /// With the `earliest` policy a lost chunk joins the packet that leaves now.
+    /// Where that is the policy a lost chunk joins the packet that leaves now.
     fn rides_along(
         &self,
         paths: &Paths,
@@ -229,8 +228,7 @@ impl Strategy for Concurrent {
         chunk: &Outstanding,
         path: PathId,
     ) -> bool {
-        let earliest = profile.multipath.retransmission == RetransmissionPolicy::Earliest;
-        (earliest && !chunk.cause.is_some_and(LossCause::takes_another_path))
+        (rtx_policy::joins_any(profile) && !chunk.cause.is_some_and(LossCause::takes_another_path))
             || self.retransmission_path(paths, profile, views, chunk) == path
     }
 

@@ -1,5 +1,6 @@
 //! Miss indications of a SACK (RFC 9260 §7.2.4).
 
+use crate::ack::AnsweredPackets;
 use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, Scoreboard};
@@ -53,10 +54,8 @@ impl Strikes {
 /// Split Fast Retransmit.
 fn split(board: &mut Scoreboard, outcome: &AckOutcome, packets: u8) -> bool {
     let mut struck = false;
-    // DAC (Iyengar et al. 2006 §V): two packets of one path arrived, so that what both of them
-    // overtook was missed twice; what lies between them was missed once.
     let acked = outcome.paths.iter().filter(|ack| ack.chunks > 0).count();
-    let twice = packets >= 2 && acked == 1;
+    let twice = AnsweredPackets::strike_twice(packets, acked);
     for (i, ack) in outcome.paths.iter().enumerate() {
         if let Some(highest) = ack.highest_newly_acked {
             let path = PathId(i as u8);

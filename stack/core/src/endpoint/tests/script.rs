@@ -248,15 +248,10 @@ impl Script {
     }
 
     /// All states but CLOSED.
-    pub(super) const STATES: [State; 7] = [
-        State::CookieWait,
-        State::CookieEchoed,
-        State::Established,
-        State::ShutdownPending,
-        State::ShutdownSent,
-        State::ShutdownReceived,
-        State::ShutdownAckSent,
-    ];
+    pub(super) const STATES: [State; State::ALL.len() - 1] = {
+        let [open @ .., State::Closed] = State::ALL else { panic!("CLOSED is the last one") };
+        open
+    };
 
     pub(super) fn state(&self) -> State {
         self.end.roll.get(self.id).map_or(State::Closed, |a| a.state())

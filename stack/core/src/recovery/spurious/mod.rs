@@ -14,7 +14,7 @@ mod dup_tsn;
 mod eifel_retransmit_bit;
 mod eifel_timestamp;
 mod f_rto;
-mod response;
+mod spurious_response;
 
 use std::time::Duration;
 
@@ -32,8 +32,7 @@ use eifel_retransmit_bit::EifelRetransmitBit;
 use eifel_timestamp::EifelTimestamp;
 pub(crate) use eifel_timestamp::ticks;
 use f_rto::FRto;
-use response::TimerAdaption;
-pub(crate) use response::windows;
+use spurious_response::TimerAdaption;
 
 /// What started loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -277,6 +276,33 @@ impl SpuriousDetection {
     /// T3-rtx expired; `recovering` says that an earlier loss recovery was not over.
     pub(crate) fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
         self.detectors.on_timeout(cumulative, highest, recovering);
+    }
+
+    /// What a loss has cost that was none is given back.
+    pub(crate) const fn gives_back(profile: &Profile) -> bool {
+        profile.spurious_response.enabled
+    }
+
+    /// Not to the path of this cut.
+    pub(crate) fn leaves_cut(
+        profile: &Profile,
+        cut: &Cut,
+        is_standing: impl FnOnce(f64) -> bool,
+    ) -> bool {
+        spurious_response::leaves(&profile.spurious_response, cut, is_standing)
+    }
+
+    /// cwnd and ssthresh of a path to which it is.
+    pub(crate) fn restored(
+        profile: &Profile,
+        cut: &Cut,
+        now: (usize, usize),
+        flight: usize,
+        acked: usize,
+        initial_window: usize,
+    ) -> (usize, usize) {
+        let parameters = &profile.spurious_response;
+        spurious_response::windows(parameters, cut, now, flight, acked, initial_window)
     }
 
     /// A timeout of `episode` was none: what follows for the timer.

@@ -17,7 +17,7 @@ fn delayed_sacks_do_not_make_a_storm_of_the_low_rto_min() {
         story.stats().timeouts
     };
     // Without backoff, Karn's rule never lets the sender measure how long SACKs take.
-    let papers = "[thin_no_backoff]\nbacks_off_if_early = false\n";
+    let papers = "[thin_no_backoff]\nbacks_off_if_spurious = false\n";
     let profile = "rfc9260+thin-rto-min+thin-no-backoff+rto-restart";
     assert!(timeouts(profile, papers) >= 40, "the storm");
     // Two spurious timeouts without a measurement in between are enough to learn.

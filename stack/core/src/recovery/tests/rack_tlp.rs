@@ -3,7 +3,7 @@
 use super::story::Story;
 use crate::event::LossCause;
 
-const QUICK: &str = "[sack]\ndelay_ms = 50\n[tail_loss_probe]\nmax_sack_delay_ms = 50\n";
+const QUICK: &str = "[sack]\ndelay_ms = 50\npeer_delay_ms = 50\n[tail_loss_probe]\n";
 
 #[test]
 fn rack_needs_one_sack_and_a_little_time() {

@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use crate::recovery::timer::RoundTrip;
+use crate::recovery::RoundTrip;
 use crate::time::Time;
 
 /// A process may be that late, and on a path that is shorter a probe is soon enough.

@@ -7,12 +7,3 @@ pub(crate) mod t3_rtx;
 pub(crate) mod tail_loss_probe;
 pub(crate) mod thin_no_backoff;
 pub(crate) mod thin_rto_min;
-
-use std::time::Duration;
-
-/// Smoothed round-trip time and its variation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundTrip {
-    pub(crate) srtt: Duration,
-    pub(crate) rttvar: Duration,
-}

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use crate::ids::LossCause;
 use crate::profile::Profile;
-use crate::recovery::timer::RoundTrip;
+use crate::recovery::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Algorithm, Decisions, Early, NewData, SackFacts, TimerFacts};
 use crate::scoreboard::Outstanding;
@@ -156,7 +156,7 @@ impl Algorithm for TailLossProbe {
     fn of(profile: &Profile, _retransmit_bit: bool) -> Option<TailLossProbe> {
         let parameters = &profile.tail_loss_probe;
         parameters.enabled.then(|| TailLossProbe {
-            max_sack_delay: parameters.max_sack_delay(),
+            max_sack_delay: profile.sack.peer_delay(),
             in_a_row: parameters.in_a_row,
             deadline: None,
             wait: INITIAL,

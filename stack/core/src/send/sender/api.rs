@@ -100,6 +100,7 @@ impl Sender {
         }
         cx.paths[path].timed.cancel();
         self.distribution.leave_path(path);
+        self.recovery.on_path_gone(path);
         if self.abandonment.owed(path).is_some() {
             self.forward_after_timeout(cx, path);
         }

@@ -33,7 +33,7 @@ impl Sender {
         if asked || chunk.transmissions > 1 {
             return Some(chunk.last_sent);
         }
-        let latest = chunk.last_sent + cx.profile().max_sack_delay();
+        let latest = chunk.last_sent + cx.profile().sack.peer_delay();
         let followed =
             follower.and_then(|seq| self.data.board().get(seq)).map(|chunk| chunk.last_sent);
         Some(followed.map_or(latest, |at| at.clamp(chunk.last_sent, latest)))

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::{SackMarks, Sender, Work};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
-use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, Trigger, Verdict, windows};
+use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, Trigger, Verdict};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::context::Context;
 
@@ -31,7 +31,12 @@ impl Sender {
         if quiet && !outcome.cumulative_advanced && duplicates.is_empty() {
             return false;
         }
-        make_backoff_good(cx, duplicates);
+        // What an expiration without backoff sent again had arrived: it was spurious.
+        let profile = cx.profile();
+        let late = self.recovery.late_backoffs(profile, duplicates);
+        for path in cx.paths.iter_mut().filter(|path| late & path.id.bit() != 0) {
+            path.rtt.back_off(profile);
+        }
         let data_path = cx.paths.data_path();
         let new_data_ready = self.data.is_ready(cx.paths);
         let srtt: SmallVec<[Option<Duration>; 4]> = cx.paths.iter().map(|p| p.rtt.srtt()).collect();
@@ -55,6 +60,7 @@ impl Sender {
             round_trip: cx.paths[data_path].rtt.round_trip(),
         };
         let verdict = self.recovery.judge(&facts, decisions);
+        self.recovery.on_sack(&facts, decisions);
         let spared = |seq: u64| cx.paths[data_path].window.marks().spares(seq);
         if decisions.repaired.is_some_and(|seq| !spared(seq)) {
             // RFC 8985 §7.4.2: what was sent early repaired a loss, which was congestion all the same.
@@ -240,7 +246,7 @@ impl Sender {
             }
             cx.journal.trace(now, || TraceEvent::Spurious { path, timeout, by });
         }
-        if !profile.spurious_response.enabled {
+        if !Recovery::gives_back(profile) {
             return;
         }
         if timeout {
@@ -262,19 +268,19 @@ impl Sender {
                 path.window.abandon_recovery();
             }
         }
-        let response = &profile.spurious_response;
         for cut in episode.cuts() {
             let flight = self.data.board().flight(cut.path);
             let p = &mut cx.paths[cut.path];
             let marked = p.window.marks().told() != cut.marks;
-            if marked || cut.full && p.calm.is_standing(response.standing_queue) {
+            let is_standing = |times: f64| p.calm.is_standing(times);
+            if marked || Recovery::leaves_cut(profile, cut, is_standing) {
                 continue;
             }
             p.window.abandon_reduction();
             let control = p.window.control_mut();
             let before = (control.cwnd(), control.ssthresh());
             let (initial, acked) = (control.initial_window(), outcome.newly_acked);
-            let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
+            let (cwnd, ssthresh) = Recovery::restored(profile, cut, before, flight, acked, initial);
             control.undo(cwnd, ssthresh);
             cx.trace_window(self.data.board(), cut.path, WindowCause::Undo);
         }
@@ -302,20 +308,6 @@ impl Sender {
             if chunk.map(|c| c.path) == blocking && !stays {
                 self.lose(cx, seq, cause);
             }
-        }
-    }
-}
-
-/// What an expiration without backoff sent again had arrived: it was spurious.
-fn make_backoff_good(cx: &mut Context<'_>, duplicates: &[u64]) {
-    let profile = cx.profile();
-    if !Recovery::makes_backoff_good(profile) {
-        return;
-    }
-    for path in cx.paths.iter_mut() {
-        let repeats = |until: u64| duplicates.iter().any(|seq| *seq <= until);
-        if path.t3.was_spurious(repeats) {
-            path.rtt.back_off(profile);
         }
     }
 }

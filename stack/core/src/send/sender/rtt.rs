@@ -23,7 +23,7 @@ impl Sender {
         let board = self.data.board();
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             cx.paths[path].on_timed(now, timed);
-            let delay = cx.profile().max_sack_delay();
+            let delay = cx.profile().sack.peer_delay();
             if timed.asked {
                 cx.paths[path].rtt.spare_delay(delay);
             }
@@ -51,11 +51,10 @@ impl Sender {
         let rtt = &mut cx.paths[path].rtt;
         let sample = rtt.elapsed(sent, now);
         rtt.sample(sample);
-        cx.paths[path].t3.on_rtt();
         cx.paths[path].timed.on_rtt(now);
         let rtt = &mut cx.paths[path].rtt;
         let srtt = rtt.srtt().unwrap_or(sample);
-        match self.recovery.on_rtt(profile, thin, sample, srtt) {
+        match self.recovery.on_rtt(profile, path, thin, sample, srtt) {
             RtoMin::Is(min) => rtt.set_min(min),
             RtoMin::Moved(min, rto_min) => {
                 rtt.set_min(min);

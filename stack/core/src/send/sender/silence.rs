@@ -27,7 +27,7 @@ fn facts(board: &Scoreboard, p: &Path) -> PathFacts {
 }
 
 fn deadline_of(board: &Scoreboard, p: &Path, profile: &Profile) -> Option<Time> {
-    let delay = profile.max_sack_delay();
+    let delay = profile.sack.peer_delay();
     // Only its HEARTBEAT can bring it back.
     if p.reachability.is_silent() || !p.settings.heartbeats {
         None

@@ -112,8 +112,9 @@ impl Sender {
             p.window.abandon_reduction();
             self.note_timeout(cx, path);
             let p = &mut cx.paths[path];
-            if guess_at.is_some() && Recovery::keeps_rto(profile, thin, p.t3.in_a_row()) {
-                p.t3.on_spared(self.data.board().next_seq() - 1);
+            let in_a_row = p.t3.in_a_row();
+            if guess_at.is_some() && self.recovery.keeps_rto(profile, thin, in_a_row) {
+                self.recovery.on_rto_kept(path, self.data.next_sequence() - 1);
             } else {
                 // E2
                 p.t3.on_doubled(now, profile.t3_rtx.backs_off_late.then(|| p.rtt.rto()));

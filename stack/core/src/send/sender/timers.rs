@@ -4,7 +4,7 @@ use super::Sender;
 use super::silence::Silent;
 use crate::config::AssociationConfig;
 use crate::path::Paths;
-use crate::recovery::{Decisions, Recovery, TimerFacts};
+use crate::recovery::{Decisions, TimerFacts};
 use crate::send::context::Context;
 use crate::state::State;
 use crate::time::Time;
@@ -71,7 +71,7 @@ impl Sender {
         if self.recovery.on_early(&facts, &mut decisions) {
             let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
             let in_a_row = p.t3.in_a_row().saturating_add(1);
-            if p.t3.is_due(now) && !Recovery::keeps_rto(profile, thin, in_a_row) {
+            if p.t3.is_due(now) && !self.recovery.keeps_rto(profile, thin, in_a_row) {
                 // RFC 9260 §6.3.3 E2: what is sent early stands for this expiration.
                 p.rtt.back_off(profile);
             }

@@ -25,8 +25,18 @@ use std::time::Duration;
 use super::Cut;
 use crate::profile::SpuriousResponseParameters;
 
+/// Whether the cut stays as it is. `is_standing` tells whether the latest round trip of the path was so many times
+/// the shortest.
+pub(super) fn leaves(
+    parameters: &SpuriousResponseParameters,
+    cut: &Cut,
+    is_standing: impl FnOnce(f64) -> bool,
+) -> bool {
+    cut.full && is_standing(parameters.standing_queue)
+}
+
 /// cwnd and ssthresh of a path after its loss was found to be none.
-pub(crate) fn windows(
+pub(super) fn windows(
     parameters: &SpuriousResponseParameters,
     cut: &Cut,
     now: (usize, usize),
