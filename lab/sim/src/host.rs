@@ -269,6 +269,7 @@ impl Host {
                     payload: Bytes::copy_from_slice(&host.buffer),
                     fragment: transmit.fragment,
                     ecn: transmit.ecn,
+                    labels: transmit.labels,
                 };
                 host.trace();
                 match &mut host.processor {

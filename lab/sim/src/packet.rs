@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tresse_core::Ecn;
 use tresse_core::wire::{ChunkType, Packet as SctpPacket};
+use tresse_core::{Dscp, Ecn, FlowLabel, IpLabels};
 use tresse_netem::Class;
 
 /// The registered UDP port of encapsulated SCTP (RFC 6951 §4.1): the source port of every
@@ -57,6 +57,8 @@ pub struct Packet {
     pub fragment: bool,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Its DSCP and flow label, which simulated networks do not look at.
+    pub labels: IpLabels,
 }
 
 impl Packet {
@@ -64,7 +66,8 @@ impl Packet {
     pub const fn sctp(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
         let protocol = Protocol::Sctp;
         let (udp, fragment, ecn) = (None, false, Ecn::NotEct);
-        Packet { source, destination, udp, protocol, payload, fragment, ecn }
+        let labels = IpLabels { dscp: Dscp::DEFAULT, flow: FlowLabel::NONE };
+        Packet { source, destination, udp, protocol, payload, fragment, ecn, labels }
     }
 
     /// Bytes of the IP packet: payload, IP header and UDP header.

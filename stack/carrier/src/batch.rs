@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
-use crate::{CarrierStats, Ecn};
+use crate::{CarrierStats, Ecn, IpLabels};
 
 /// The most bytes that one segmented send may carry: an IPv4 packet's payload less the UDP header.
 const MAX_BATCH_BYTES: usize = 65_535 - 20 - 8;
@@ -22,6 +22,7 @@ pub(crate) struct Target {
     /// The interface to leave by; 0 leaves it to the system.
     pub(crate) interface: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) labels: IpLabels,
     /// IP may fragment it. Such a datagram is a batch of its own.
     pub(crate) fragment: bool,
 }
@@ -152,6 +153,7 @@ mod tests {
             source: None,
             interface: 0,
             ecn: Ecn::NotEct,
+            labels: IpLabels::default(),
             fragment: false,
         }
     }

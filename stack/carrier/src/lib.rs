@@ -17,6 +17,8 @@ mod alike;
 mod batch;
 mod carrier;
 mod icmp;
+#[cfg(target_os = "linux")]
+mod labelled;
 #[cfg(feature = "tokio")]
 mod on_tokio;
 #[cfg(target_os = "linux")]
@@ -43,7 +45,7 @@ pub use raw::{RAW_MARK, RawCarrier};
 pub use reactor::{Interest, Reactor, Readiness};
 pub use shard::Shard;
 pub use socket::PacketSocket;
-pub use tresse_wire::Ecn;
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IpLabels};
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
@@ -96,6 +98,9 @@ pub struct Outgoing {
     pub encapsulation: Option<u16>,
     /// The ECN field to send with.
     pub ecn: Ecn,
+    /// The DSCP and the flow label to send with. Both have no effect but on Linux; the flow label none in UDP datagrams,
+    /// where the source is left to the system, and with `fragment`.
+    pub labels: IpLabels,
     /// IP may fragment the packet, for what it carries was made for a larger path MTU
     /// (RFC 9260 §6.9), or that is below 512. Otherwise it leaves with DF set. Has no effect but on Linux.
     pub fragment: bool,

@@ -20,13 +20,14 @@ use crate::address::AddressMap;
 use crate::alike::alike;
 use crate::batch::{SendQueue, Target};
 use crate::icmp::ErrorQueue;
+use crate::labelled::{ipv6_header, packet_info};
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 use crate::sys;
 use crate::{CarrierStats, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
-const IPPROTO_SCTP: i32 = 132;
+pub(crate) const IPPROTO_SCTP: i32 = 132;
 
 /// Packets handed to the system in one call at most.
 const SEND_BATCH: usize = 64;
@@ -132,7 +133,8 @@ impl RawCarrier {
         let bound = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
         let source = bound.or(to.source.filter(|s| s.is_ipv4() == to.destination.is_ipv4()));
         let interface = self.addresses.interface(source, to.destination);
-        let target = Target { destination, source, interface, ecn: to.ecn, fragment: to.fragment };
+        let (ecn, labels, fragment) = (to.ecn, to.labels, to.fragment);
+        let target = Target { destination, source, interface, ecn, labels, fragment };
         self.queue.push(target, packet, 1);
     }
 
@@ -154,12 +156,13 @@ impl RawCarrier {
     /// buffer is full.
     fn send_front(&mut self, target: Target) -> bool {
         let alike = |other: &Target| Target { destination: target.destination, ..*other } == target;
-        let (mut slices, mut destinations) = (Vec::new(), Vec::new());
+        let (mut slices, mut destinations, mut headers) = (Vec::new(), Vec::new(), Vec::new());
         for (batch, bytes) in self.queue.iter().take(SEND_BATCH) {
             if !alike(&batch.target) {
                 break;
             }
-            slices.push([IoSlice::new(bytes)]);
+            headers.push(ipv6_header(&target, batch.target.destination, bytes.len()));
+            slices.push(bytes);
             destinations.push(Some(SockaddrStorage::from(batch.target.destination)));
         }
         if target.fragment {
@@ -168,7 +171,19 @@ impl RawCarrier {
             destinations.truncate(1);
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), true);
         }
+        // With all, for they differ in their destination only.
+        let labelled = headers.iter().all(Option::is_some);
+        if labelled {
+            let _ = sys::headers_are_there(&*self.io, true);
+        }
+        let header = |n: usize| headers[n].as_ref().filter(|_| labelled).map_or(&[][..], |h| h);
+        let slices = slices.iter().enumerate();
+        let slices: Vec<_> =
+            slices.map(|(n, bytes)| [IoSlice::new(header(n)), IoSlice::new(bytes)]).collect();
         let result = self.send_now(&target, &slices, &destinations);
+        if labelled {
+            let _ = sys::headers_are_there(&*self.io, false);
+        }
         if target.fragment {
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), false);
         }
@@ -176,7 +191,8 @@ impl RawCarrier {
             Ok(bytes) => {
                 self.stats.send_calls += 1;
                 self.stats.datagrams_sent += bytes.len() as u64;
-                self.stats.bytes_sent += bytes.iter().sum::<usize>() as u64;
+                let extra = if labelled { 40 * bytes.len() } else { 0 };
+                self.stats.bytes_sent += (bytes.iter().sum::<usize>() - extra) as u64;
                 for _ in bytes {
                     self.queue.advance(1);
                 }
@@ -198,10 +214,10 @@ impl RawCarrier {
     fn send_now(
         &self,
         target: &Target,
-        slices: &[[IoSlice<'_>; 1]],
+        slices: &[[IoSlice<'_>; 2]],
         destinations: &[Option<SockaddrStorage>],
     ) -> Result<Vec<usize>, Errno> {
-        let bits = target.ecn.bits();
+        let bits = target.labels.class(target.ecn);
         let (v4, v6) = packet_info(target.source, target.interface);
         let class = i32::from(bits);
         let (controls, space) = if self.local.is_ipv4() {
@@ -228,27 +244,6 @@ impl RawCarrier {
             result => result,
         }
     }
-}
-
-/// Packet information that asks for a source address, and for an interface for that of IPv6; the unspecified
-/// address and 0 leave it to the system.
-fn packet_info(source: Option<IpAddr>, interface: u32) -> (libc::in_pktinfo, libc::in6_pktinfo) {
-    let v4 = match source {
-        Some(IpAddr::V4(v4)) => v4.octets(),
-        _ => [0; 4],
-    };
-    let v6 = match source {
-        Some(IpAddr::V6(v6)) => v6.octets(),
-        _ => [0; 16],
-    };
-    (
-        libc::in_pktinfo {
-            ipi_ifindex: 0,
-            ipi_spec_dst: libc::in_addr { s_addr: u32::from_ne_bytes(v4) },
-            ipi_addr: libc::in_addr { s_addr: 0 },
-        },
-        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6 }, ipi6_ifindex: interface },
-    )
 }
 
 fn explain(error: io::Error) -> io::Error {

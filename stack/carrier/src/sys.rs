@@ -60,6 +60,15 @@ pub(crate) fn leave_by(socket: &impl AsFd, interface: u32) -> io::Result<()> {
     set(socket, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
 }
 
+/// Says whether what a raw IPv6 socket sends from now on begins with its IP header.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn headers_are_there(socket: &impl AsFd, there: bool) -> io::Result<()> {
+    const IPV6_HDRINCL: i32 = 36;
+    set(socket, libc::IPPROTO_IPV6, IPV6_HDRINCL, i32::from(there))
+}
+
 /// Has the system leave out when packets arrived: beside that, the length of segments and the destination, there is no
 /// room for the ECN field of what was coalesced in the control buffer of `quinn-udp`.
 ///

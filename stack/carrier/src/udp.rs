@@ -19,12 +19,17 @@ use crate::batch::{SendQueue, Target};
 #[cfg(target_os = "linux")]
 use crate::icmp::ErrorQueue;
 #[cfg(target_os = "linux")]
+use crate::labelled;
+#[cfg(target_os = "linux")]
 use crate::may_be_icmp;
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 #[cfg(target_os = "linux")]
 use crate::sys;
-use crate::{CarrierStats, DEFAULT_UDP_PORT, Incoming, Outgoing, Reactor, SocketOptions, ecn_of};
+use crate::{
+    CarrierStats, DEFAULT_UDP_PORT, FlowLabel, Incoming, IpLabels, Outgoing, Reactor,
+    SocketOptions, ecn_of,
+};
 
 /// A UDP socket that carries SCTP packets, many per system call where the kernel can.
 ///
@@ -157,7 +162,9 @@ impl UdpCarrier {
                 && source.is_ipv4() == to.destination.is_ipv4()
         });
         let interface = self.addresses.interface(source, to.destination);
-        let target = Target { destination, source, interface, ecn: to.ecn, fragment: to.fragment };
+        let labels = IpLabels { flow: FlowLabel::NONE, ..to.labels };
+        let (ecn, fragment) = (to.ecn, to.fragment);
+        let target = Target { destination, source, interface, ecn, labels, fragment };
         self.queue.push(target, packet, self.state.max_gso_segments());
     }
 
@@ -223,7 +230,12 @@ impl UdpCarrier {
                 self.segmentation_in_doubt = true;
                 return true; // Again, in pieces: the device may not know how to segment.
             }
-            Err(e) if datagrams > 1 && quinn_udp::is_msg_size_err(&e) => {
+            Err(e)
+                if datagrams > 1
+                    && (quinn_udp::is_msg_size_err(&e)
+                        || batch.target.labels != IpLabels::default()) =>
+            {
+                // What has a DSCP does not show whether the device can segment.
                 self.singly = datagrams;
                 return true;
             }
@@ -255,11 +267,16 @@ impl UdpCarrier {
         if interface != 0 {
             let _ = sys::leave_by(&*self.io, interface);
         }
-        let mut result = self.state.try_send((&*self.io).into(), transmit);
+        // The library leaves all of the TOS byte and the Traffic Class 0 but the ECN field.
+        let send = || match target.labels == IpLabels::default() {
+            true => self.state.try_send((&*self.io).into(), transmit),
+            false => labelled::send(&self.io, transmit, target),
+        };
+        let mut result = send();
         // An ICMP message makes one call fail, whatever is in it: that datagram was not sent.
         let icmp = |e: &io::Error| may_be_icmp(e.raw_os_error().unwrap_or(0));
         if result.as_ref().is_err_and(icmp) {
-            result = self.state.try_send((&*self.io).into(), transmit);
+            result = send();
         }
         if interface != 0 {
             let _ = sys::leave_by(&*self.io, 0);

@@ -10,6 +10,7 @@ use tresse_wire::ChunkType;
 
 use crate::asconf::AUTHENTICATED;
 use crate::auth::Authentication;
+use crate::datagram::IpLabels;
 use crate::error::ConnectError;
 use crate::extensions::Extensions;
 use crate::mtu_discovery::MtuDiscovery;
@@ -178,6 +179,9 @@ pub struct AssociationConfig {
     pub mtu: usize,
     /// How it is found out which packets each path takes; `mtu` is what is likely. Default: by ICMP.
     pub mtu_discovery: MtuDiscovery,
+    /// What the IP headers of all packets say to routers, on paths for which nothing else is set
+    /// ([`PathSettings::labels`](crate::PathSettings::labels)). Default: best effort, and no flow label.
+    pub labels: IpLabels,
     /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
     /// 9899 is the registered one. Default `None`.
     pub encapsulation: Option<u16>,
@@ -281,6 +285,7 @@ impl Default for AssociationConfig {
             partial_delivery_point: None,
             mtu: 1500,
             mtu_discovery: MtuDiscovery::default(),
+            labels: IpLabels::default(),
             encapsulation: None,
             families: Families::Both,
             concurrent_transfer: false,

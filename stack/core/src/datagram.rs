@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-pub use tresse_wire::Ecn;
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IpLabels};
 
 use crate::ids::PathId;
 
@@ -38,6 +38,9 @@ pub struct Transmit {
     pub fragment: bool,
     /// The ECN field to send it with: ECT(0) for new data, if [`Extensions::ecn`](crate::Extensions::ecn) was agreed on.
     pub ecn: Ecn,
+    /// The DSCP and the flow label to send it with: those of its path ([`PathSettings::labels`](crate::PathSettings::labels)), of
+    /// an INIT ACK those of its port, of other packets without an association none.
+    pub labels: IpLabels,
 }
 
 /// An ICMP or ICMPv6 message, reduced to what RFC 9260 §10 needs. Carriers leave out what ICMP1 to

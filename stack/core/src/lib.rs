@@ -43,7 +43,7 @@ pub use association::PeerKey;
 pub use auth::{Authentication, SharedKeys};
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
-pub use datagram::{Datagram, Ecn, Icmp, IcmpKind, Transmit};
+pub use datagram::{Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpLabels, Transmit};
 pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
 pub use error::{
     AddressError, AssociationError, ConnectError, KeyError, ReconfigurationError, SendError,

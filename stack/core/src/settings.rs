@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::config::AssociationConfig;
+use crate::datagram::IpLabels;
 use crate::error::AssociationError;
 use crate::mtu_discovery::MtuDiscovery;
 use crate::profile;
@@ -32,6 +33,10 @@ pub struct PathSettings {
     pub mtu: usize,
     /// Whether that is believed. Default: [`AssociationConfig::mtu_discovery`].
     pub mtu_discovery: MtuDiscovery,
+    /// The DSCP of packets on this path (`spp_dscp`) and their IPv6 flow label (`spp_ipv6_flowlabel`), which only raw IP carries.
+    /// Default: [`AssociationConfig::labels`]. Routers that know the DSCP treat the packets by it, and others may drop them or
+    /// set it to 0. What is in flight was sent with the one before, and may arrive behind what is sent with another one.
+    pub labels: IpLabels,
 }
 
 impl PathSettings {
@@ -46,6 +51,7 @@ impl PathSettings {
             ps_max_retrans: profile.limits.ps_max_retrans,
             mtu: config.mtu,
             mtu_discovery: config.mtu_discovery,
+            labels: config.labels,
         }
     }
 
@@ -73,6 +79,10 @@ impl PathSettings {
                 .max(profile::least_switchover(max_retrans, pf_max_retrans)),
             mtu: follow(self.mtu, old.mtu, new.mtu),
             mtu_discovery: follow(self.mtu_discovery, old.mtu_discovery, new.mtu_discovery),
+            labels: IpLabels {
+                dscp: follow(self.labels.dscp, old.labels.dscp, new.labels.dscp),
+                flow: follow(self.labels.flow, old.labels.flow, new.labels.flow),
+            },
         }
     }
 

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use tresse_core::{
-    AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathStats,
-    ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions, Time,
+    AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathSettings,
+    PathStats, ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions, Time,
 };
 use tresse_wire::StreamId;
 
@@ -330,6 +330,32 @@ impl Association {
     /// See [`AssociationError`]; the path must be confirmed.
     pub fn set_primary(&self, path: PathId) -> Result<(), AssociationError> {
         self.inner.shared.act(|state, now| state.core.set_primary(now, self.inner.id, path))
+    }
+
+    /// Gives one path other settings: they hold at once. Those it has are in [`path_stats`](Self::path_stats). So are its DSCP and
+    /// its flow label changed (SCTP_PEER_ADDR_PARAMS, RFC 6458 §8.1.12):
+    ///
+    /// ```
+    /// # use tresse::{Association, AssociationError, Dscp, IpLabels, PathSettings};
+    /// # fn expedite(association: &Association) -> Result<(), AssociationError> {
+    /// let expedited = Dscp::new(46).expect("below 64");
+    /// for path in association.path_stats() {
+    ///     let labels = IpLabels { dscp: expedited, ..path.settings.labels };
+    ///     association.configure_path(path.id, PathSettings { labels, ..path.settings })?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`AssociationError`]; a setting may be out of range.
+    pub fn configure_path(
+        &self,
+        path: PathId,
+        settings: PathSettings,
+    ) -> Result<(), AssociationError> {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| state.core.configure_path(now, id, path, settings))
     }
 
     /// Tells the stream scheduler of the priority or the weight of an outbound stream (RFC 8260 §4.3.3): the profile's

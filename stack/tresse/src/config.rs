@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, SocketOptions};
+use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, IpLabels, SocketOptions};
 use tresse_core::{AssociationId, EndpointConfig, Event, Time, TraceEvent};
 
 use crate::metrics::AssociationMetrics;
@@ -156,6 +156,8 @@ pub struct ObservedPacket<'a> {
     pub remote: SocketAddr,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// The DSCP and the flow label it leaves with; of one that came they are not known.
+    pub labels: IpLabels,
     /// The packet, from the SCTP common header on.
     pub packet: &'a [u8],
 }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tresse_carrier::{IcmpKind, IcmpMessage, Incoming, Outgoing, PacketSocket};
+use tresse_carrier::{IcmpKind, IcmpMessage, Incoming, IpLabels, Outgoing, PacketSocket};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
@@ -255,6 +255,7 @@ impl Driver {
                 source: transmit.source,
                 encapsulation: transmit.encapsulation,
                 ecn: transmit.ecn,
+                labels: transmit.labels,
                 fragment: transmit.fragment,
             };
             self.carrier.queue(&to, &self.packet);
@@ -341,6 +342,7 @@ impl Watch {
             local: SocketAddr::new(incoming.destination, port),
             remote: SocketAddr::new(incoming.source, incoming.encapsulation.unwrap_or(0)),
             ecn: incoming.ecn,
+            labels: IpLabels::default(),
             packet: &incoming.packet,
         });
     }
@@ -361,6 +363,7 @@ impl Watch {
             local: SocketAddr::new(source, local[0].port()),
             remote: SocketAddr::new(transmit.destination, port),
             ecn: transmit.ecn,
+            labels: transmit.labels,
             packet,
         });
     }

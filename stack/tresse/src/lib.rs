@@ -96,7 +96,9 @@ pub use raw::{Events, RawEndpoint};
 pub use sharded::ShardedEndpoint;
 
 pub use bytes::Bytes;
-pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
+pub use tresse_carrier::{
+    CarrierStats, DEFAULT_UDP_PORT, Dscp, Ecn, FlowLabel, IpLabels, SocketOptions,
+};
 #[cfg(feature = "toml")]
 pub use tresse_core::ProfileError;
 pub use tresse_core::{

@@ -1,5 +1,5 @@
 //! IP and UDP headers around an SCTP packet or a TCP segment, put together for captures so that analysers dissect it;
-//! and what the stack itself has to do with an IP header, its ECN field.
+//! and what the stack itself has to do with an IP header: its ECN field, its DSCP and its flow label.
 
 use std::net::IpAddr;
 
@@ -36,6 +36,79 @@ impl Ecn {
     }
 }
 
+/// A Differentiated Services Code Point (RFC 2474): how routers are to treat a packet, beside its ECN field. Six bits; 0, the
+/// default, is best effort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// Best effort.
+    pub const DEFAULT: Dscp = Dscp(0);
+
+    /// That of this number; `None` above 63.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Dscp> {
+        if number < 64 { Some(Dscp(number)) } else { None }
+    }
+
+    /// That of a TOS byte or a Traffic Class, whose upper six bits it is.
+    #[must_use]
+    pub const fn of_class(class: u8) -> Dscp {
+        Dscp(class >> 2)
+    }
+
+    /// Its number, 0 to 63.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// A flow label of IPv6 (RFC 6437): packets with the same one and the same addresses are one flow for routers that spread load.
+/// 20 bits; 0, the default, is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowLabel(u32);
+
+impl FlowLabel {
+    /// None.
+    pub const NONE: FlowLabel = FlowLabel(0);
+
+    /// That of this number; `None` above 0xfffff.
+    #[must_use]
+    pub const fn new(number: u32) -> Option<FlowLabel> {
+        if number < 1 << 20 { Some(FlowLabel(number)) } else { None }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// What the IP header of a packet says to routers, beside its ECN field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IpLabels {
+    /// How they are to treat it.
+    pub dscp: Dscp,
+    /// Which flow it belongs to. IPv4 has none.
+    pub flow: FlowLabel,
+}
+
+impl IpLabels {
+    /// The TOS byte of IPv4 or the Traffic Class of IPv6.
+    #[must_use]
+    pub const fn class(self, ecn: Ecn) -> u8 {
+        self.dscp.0 << 2 | ecn.bits()
+    }
+
+    /// The first four bytes of the header of IPv6.
+    #[must_use]
+    pub const fn first_word(self, ecn: Ecn) -> [u8; 4] {
+        (6 << 28 | (self.class(ecn) as u32) << 20 | self.flow.0).to_be_bytes()
+    }
+}
+
 /// What stands in the headers around a packet that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeaders {
@@ -49,6 +122,8 @@ pub struct IpHeaders {
     pub protocol: u8,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Its DSCP and flow label.
+    pub labels: IpLabels,
 }
 
 impl IpHeaders {
@@ -64,7 +139,7 @@ impl IpHeaders {
         };
         let payload = packet.len() + udp;
         if self.destination.is_ipv4() {
-            buffer.extend_from_slice(&[0x45, self.ecn.bits()]);
+            buffer.extend_from_slice(&[0x45, self.labels.class(self.ecn)]);
             buffer.extend_from_slice(&field(payload + 20));
             buffer.extend_from_slice(&[0, 0]);
             buffer.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
@@ -73,8 +148,7 @@ impl IpHeaders {
             let checksum = !sum(0, buffer);
             buffer[10..12].copy_from_slice(&checksum.to_be_bytes());
         } else {
-            let class = u32::from(self.ecn.bits()) << 20;
-            buffer.extend_from_slice(&(0x6000_0000 | class).to_be_bytes());
+            buffer.extend_from_slice(&self.labels.first_word(self.ecn));
             buffer.extend_from_slice(&field(payload));
             buffer.extend_from_slice(&[protocol, HOP_LIMIT]);
             self.push_addresses(buffer);
@@ -143,7 +217,8 @@ mod tests {
         let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
         let mut buffer = vec![9; 3];
         let protocol = IpHeaders::SCTP;
-        IpHeaders { source, destination, udp, protocol, ecn: Ecn::Ect0 }
+        let labels = IpLabels { dscp: Dscp(46), flow: FlowLabel(0xa_bcde) };
+        IpHeaders { source, destination, udp, protocol, ecn: Ecn::Ect0, labels }
             .write(b"odd packet!!!", &mut buffer);
         buffer
     }
@@ -161,16 +236,24 @@ mod tests {
         let v4 = packet("192.0.2.2", "192.0.2.1", Some((1234, 9899)));
         assert_eq!(v4.len(), 20 + 8 + 13);
         assert_eq!(sum(0, &v4[..20]), 0xffff);
-        assert_eq!((v4[1], &v4[12..20]), (2, &[192, 0, 2, 2, 192, 0, 2, 1][..]));
+        assert_eq!((v4[1], &v4[12..20]), (46 << 2 | 2, &[192, 0, 2, 2, 192, 0, 2, 1][..]));
         assert_eq!(v4[20..24], [0x04, 0xd2, 0x26, 0xab]);
         let pseudo = [&v4[12..20], &[0, 17, 0, 21]].concat();
         assert_eq!(sum(sum(0, &pseudo), &v4[20..]), 0xffff);
 
         let v6 = packet("2001:db8::1", "2001:db8::2", Some((9899, 1234)));
         assert_eq!(v6.len(), 40 + 8 + 13);
-        assert_eq!(v6[..8], [0x60, 0x20, 0, 0, 0, 21, 17, 64]);
+        assert_eq!(v6[..8], [0x6b, 0xaa, 0xbc, 0xde, 0, 21, 17, 64]);
         let pseudo = [&v6[8..40], &[0, 17, 0, 21]].concat();
         assert_eq!(sum(sum(0, &pseudo), &v6[40..]), 0xffff);
+    }
+
+    #[test]
+    fn numbers_fit_their_fields() {
+        assert_eq!((Dscp::new(63).map(Dscp::number), Dscp::new(64)), (Some(63), None));
+        let (most, more) = (FlowLabel::new(0xf_ffff), FlowLabel::new(0x10_0000));
+        assert_eq!((most.map(FlowLabel::number), more), (Some(0xf_ffff), None));
+        assert_eq!(Dscp::of_class(46 << 2 | 3), Dscp(46));
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub use chunk::shutdown_complete::ShutdownComplete;
 pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
-pub use ip::{Ecn, IpHeaders};
+pub use ip::{Dscp, Ecn, FlowLabel, IpHeaders, IpLabels};
 pub use list::List;
 pub use packet::{
     COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum, write_checksum,

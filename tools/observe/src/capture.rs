@@ -88,6 +88,7 @@ fn headers(observed: &ObservedPacket<'_>) -> IpHeaders {
         udp: (observed.local.port() != 0).then_some((source.port(), destination.port())),
         protocol: IpHeaders::SCTP,
         ecn: observed.ecn,
+        labels: observed.labels,
     }
 }
 
@@ -95,7 +96,7 @@ fn headers(observed: &ObservedPacket<'_>) -> IpHeaders {
 mod tests {
     use super::*;
     use std::time::Duration;
-    use tresse::{Ecn, Time};
+    use tresse::{Ecn, IpLabels, Time};
 
     #[test]
     fn headers_are_those_of_the_direction() {
@@ -106,6 +107,7 @@ mod tests {
                 local: local.parse().unwrap(),
                 remote: remote.parse().unwrap(),
                 ecn: Ecn::Ect0,
+                labels: IpLabels::default(),
                 packet: &[],
             })
         };
@@ -129,6 +131,7 @@ mod tests {
                 local: "192.0.2.1:9899".parse().unwrap(),
                 remote: "192.0.2.2:9899".parse().unwrap(),
                 ecn: Ecn::NotEct,
+                labels: IpLabels::default(),
                 packet: &[0; 40],
             });
         }

@@ -205,6 +205,7 @@ impl Captures {
                     udp: packet.udp.map(|ports| (ports.source, ports.destination)),
                     protocol: packet.protocol.number(),
                     ecn: packet.ecn,
+                    labels: packet.labels,
                 };
                 headers.write(&packet.payload, buffer);
                 written = true;

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde_json::Value;
-use tresse_wire::{ChunkType, Ecn, IpHeaders};
+use tresse_wire::{ChunkType, Ecn, IpHeaders, IpLabels};
 
 use super::window::Window;
 use super::{LinkType, Record};
@@ -127,7 +127,8 @@ impl Qlog {
             return None;
         }
         let ecn = Ecn::NotEct;
-        IpHeaders { source, destination, udp: None, protocol: IpHeaders::SCTP, ecn }
+        let (protocol, labels) = (IpHeaders::SCTP, IpLabels::default());
+        IpHeaders { source, destination, udp: None, protocol, ecn, labels }
             .write(&sctp, &mut self.packet);
         Some(true)
     }

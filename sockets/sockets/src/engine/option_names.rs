@@ -14,6 +14,7 @@ pub(super) mod name {
     pub(crate) const SO_DOMAIN: i32 = 39;
     pub(crate) const IP_TOS: i32 = 1;
     pub(crate) const IPV6_V6ONLY: i32 = 26;
+    pub(crate) const IPV6_TCLASS: i32 = 67;
     pub(crate) const RTOINFO: i32 = 0;
     pub(crate) const ASSOCINFO: i32 = 1;
     pub(crate) const INITMSG: i32 = 2;
@@ -90,6 +91,8 @@ pub(super) mod spp {
     pub(crate) const SACKDELAY_ENABLE: u32 = 32;
     pub(crate) const SACKDELAY_DISABLE: u32 = 64;
     pub(crate) const HB_TIME_IS_ZERO: u32 = 128;
+    pub(crate) const IPV6_FLOWLABEL: u32 = 256;
+    pub(crate) const DSCP: u32 = 512;
 
     /// Both of these.
     pub(crate) const PMTUD: u32 = PMTUD_ENABLE | PMTUD_DISABLE;

@@ -8,6 +8,7 @@ use super::calls::Answer;
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::option_sizes::cannot_get;
+use super::path_options::labels_told;
 use super::stream_options::number_of;
 use super::{Association, Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
@@ -200,7 +201,9 @@ impl Engine {
                 s.0 = given.to_vec();
                 s.0.resize(132, 0);
                 s.u32(ms(p.heartbeat.interval_ms)).u16(p.limits.path_max_retrans as u16);
-                s.u32(config.mtu as u32).u32(ms(p.sack.delay_ms)).u32(flags).u32(0).u8(0).u8(0);
+                let (labelled, class, flow) = labels_told(config.labels, socket.v6);
+                s.u32(config.mtu as u32).u32(ms(p.sack.delay_ms)).u32(flags | labelled);
+                s.u32(flow).u8(class).u8(0);
             }
         }
         Ok(s.0)

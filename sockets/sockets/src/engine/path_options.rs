@@ -1,11 +1,11 @@
-//! SCTP_PEER_ADDR_PARAMS: heartbeats and limits of one address of the peer, or of all of them
+//! SCTP_PEER_ADDR_PARAMS: heartbeats, limits and labels of one address of the peer, or of all of them
 //! (RFC 6458 §8.1.12). SCTP_PRIMARY_ADDR: which one is used. SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: what is told of them (RFC 7829 §7.3).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse::{AssociationConfig, MtuDiscovery, PathSettings, PathStats};
+use tresse::{AssociationConfig, Dscp, FlowLabel, IpLabels, MtuDiscovery, PathSettings, PathStats};
 
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
@@ -20,6 +20,9 @@ const MAX_RETRANS: usize = 136;
 const PATH_MTU: usize = 138;
 const SACK_DELAY: usize = 142;
 const FLAGS: usize = 146;
+const FLOW_LABEL: usize = 150;
+const DSCP: usize = 154;
+/// Without what was added to it.
 const SIZE: usize = 152;
 
 /// What an MTU may be; 0 stands for no change. Linux takes larger ones, which no packet can have.
@@ -31,6 +34,13 @@ fn address(f: Fields<'_>) -> Option<SocketAddr> {
     f.storage(ADDRESS).filter(|address| !address.ip().is_unspecified())
 }
 
+/// What is told of labels: bits of `spp_flags`, `spp_dscp` and `spp_ipv6_flowlabel`.
+pub(super) fn labels_told(labels: IpLabels, v6: bool) -> (u32, u8, u32) {
+    let (class, flow) = (labels.dscp.number() << 2, if v6 { labels.flow.number() } else { 0 });
+    let bit = |bit, there| if there { bit } else { 0 };
+    (bit(spp::DSCP, class != 0) | bit(spp::IPV6_FLOWLABEL, flow != 0), class, flow)
+}
+
 /// What a program wants changed.
 #[derive(Clone, Copy)]
 struct Change {
@@ -39,6 +49,8 @@ struct Change {
     max_retrans: u16,
     mtu: u32,
     delay: u32,
+    dscp: Option<Dscp>,
+    flow: Option<FlowLabel>,
 }
 
 impl Change {
@@ -49,12 +61,19 @@ impl Change {
             max_retrans: f.u16(MAX_RETRANS),
             mtu: f.u32(PATH_MTU),
             delay: f.u32(SACK_DELAY),
+            // As the kernel: where the TOS byte has it, and the bits that there are.
+            dscp: (f.u32(FLAGS) & spp::DSCP != 0).then(|| Dscp::of_class(f.u8(DSCP))),
+            flow: match f.u32(FLAGS) & spp::IPV6_FLOWLABEL {
+                0 => None,
+                _ => FlowLabel::new(f.u32(FLOW_LABEL) & 0xf_ffff),
+            },
         };
         let both = |a, b| change.has(a) && change.has(b);
         if both(spp::HB_ENABLE, spp::HB_DISABLE)
             || both(spp::PMTUD_ENABLE, spp::PMTUD_DISABLE)
             || both(spp::SACKDELAY_ENABLE, spp::SACKDELAY_DISABLE)
             || change.delay > 500
+            || (f.0.len() <= SIZE && change.has(spp::DSCP | spp::IPV6_FLOWLABEL))
             || change.mtu > 0 && !PATH_MTUS.contains(&change.mtu)
         {
             return Err(errno::EINVAL);
@@ -93,8 +112,15 @@ impl Change {
         }
     }
 
+    /// IPv4 has no flow label.
+    fn apply_to_labels(&self, labels: &mut IpLabels, v6: bool) {
+        labels.dscp = self.dscp.unwrap_or(labels.dscp);
+        labels.flow = self.flow.filter(|_| v6).unwrap_or(labels.flow);
+    }
+
     /// Of an association whose configuration has packets of `mtu` bytes.
-    fn apply_to_path(&self, settings: &mut PathSettings, mtu: usize) {
+    fn apply_to_path(&self, settings: &mut PathSettings, mtu: usize, v6: bool) {
+        self.apply_to_labels(&mut settings.labels, v6);
         self.apply_to_mtu(&mut settings.mtu, &mut settings.mtu_discovery, mtu);
         settings.heartbeats = self.heartbeats().unwrap_or(settings.heartbeats);
         if let Some(interval) = self.interval() {
@@ -116,8 +142,9 @@ impl Change {
         }
     }
 
-    fn apply_to_all(&self, config: &mut AssociationConfig) {
+    fn apply_to_all(&self, config: &mut AssociationConfig, v6: bool) {
         self.apply_to_sacks(config);
+        self.apply_to_labels(&mut config.labels, v6);
         let begun = AssociationConfig::default().mtu;
         self.apply_to_mtu(&mut config.mtu, &mut config.mtu_discovery, begun);
         let profile = Arc::make_mut(&mut config.profile);
@@ -142,30 +169,31 @@ impl Engine {
             if change.has(spp::HB_DEMAND) && core.is_none() {
                 return Err(errno::EINVAL);
             }
-            self.reconfigure(id, number, |config| change.apply_to_all(config))?;
+            let v6 = self.socket(id)?.v6;
+            self.reconfigure(id, number, |config| change.apply_to_all(config, v6))?;
             let Some(core) = core else { return Ok(()) };
             // Also where a path had a setting of its own.
             for path in self.raw.act(|endpoint, _| endpoint.path_stats(core)) {
-                self.change_path(core, path.id, path.settings, change)?;
+                self.change_path(core, &path, change)?;
             }
             return Ok(());
         };
         let (core, path) = self.path_of(id, number, peer)?;
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
-        let settings = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?.settings;
-        self.change_path(core, path, settings, change)?;
+        let path = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?;
+        self.change_path(core, path, change)?;
         self.change_core(core, |config| change.apply_to_sacks(config))
     }
 
     fn change_path(
         &self,
         core: tresse::AssociationId,
-        path: tresse::PathId,
-        mut settings: PathSettings,
+        path: &PathStats,
         change: Change,
     ) -> Fallible<()> {
+        let (path, v6, mut settings) = (path.id, path.remote.is_ipv6(), path.settings);
         let mtu = self.raw.act(|e, _| e.config(core).map(|config| config.mtu));
-        change.apply_to_path(&mut settings, mtu.ok_or(errno::EINVAL)?);
+        change.apply_to_path(&mut settings, mtu.ok_or(errno::EINVAL)?, v6);
         let result = self.raw.act(|endpoint, now| {
             endpoint.configure_path(now, core, path, settings)?;
             if change.has(spp::HB_DEMAND) {
@@ -188,13 +216,19 @@ impl Engine {
         let settings = path.settings;
         let beats = if settings.heartbeats { spp::HB_ENABLE } else { spp::HB_DISABLE };
         let others = Fields(&value).u32(FLAGS) & !(spp::HB_ENABLE | spp::HB_DISABLE | spp::PMTUD);
-        let flags = others | beats | spp::pmtud(settings.mtu_discovery);
+        let others = others & !(spp::DSCP | spp::IPV6_FLOWLABEL);
+        let (labelled, class, flow) = labels_told(settings.labels, path.remote.is_ipv6());
+        let flags = others | beats | spp::pmtud(settings.mtu_discovery) | labelled;
         let interval = settings.heartbeat_interval.as_millis() as u32;
         let mut put = |at: usize, bytes: &[u8]| value[at..at + bytes.len()].copy_from_slice(bytes);
         put(INTERVAL, &interval.to_ne_bytes());
         put(MAX_RETRANS, &(settings.max_retrans as u16).to_ne_bytes());
         put(PATH_MTU, &(path.mtu as u32).to_ne_bytes());
         put(FLAGS, &flags.to_ne_bytes());
+        if value.len() > SIZE {
+            value[FLOW_LABEL..DSCP].copy_from_slice(&flow.to_ne_bytes());
+            value[DSCP] = class;
+        }
         Ok(value)
     }
 

@@ -1,5 +1,7 @@
 //! Options of other levels than SCTP's: of sockets, and of IP.
 
+use tresse::Dscp;
+
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
@@ -12,7 +14,7 @@ use tresse_socket_protocol::abi::{
 const LEAST_SEND_BUFFER: u32 = 4608;
 const LEAST_RECEIVE_BUFFER: u32 = 2304;
 
-/// Options that are kept and given back without an effect: level, name, default, smallest and
+/// Options that are kept and given back, without an effect but IP_TOS and IPV6_TCLASS: level, name, default, smallest and
 /// largest value. Those whose values are 0 and 1 take every number for a 1.
 const KEPT: &[(i32, i32, i32, i32, i32)] = &[
     (SOL_SOCKET, 1, 0, 0, 1),                 // SO_DEBUG
@@ -103,13 +105,45 @@ impl Engine {
                 return Err(errno::EINVAL);
             }
             socket.options.kept.insert((level, option), given);
-            return Ok(());
+            return match (level, option) {
+                (SOL_IP, name::IP_TOS) | (SOL_IPV6, name::IPV6_TCLASS) => {
+                    self.set_class(id, given as u8)
+                }
+                _ => Ok(()),
+            };
         }
         if level == SOL_SOCKET {
             self.set_socket(id, option, value)
         } else {
             Err(errno::ENOPROTOOPT)
         }
+    }
+
+    /// IP_TOS or IPV6_TCLASS: the DSCP of all associations of the socket, and of those to come, but of paths that have
+    /// another one (SCTP_PEER_ADDR_PARAMS). The one that was set last holds for addresses of both families.
+    fn set_class(&mut self, id: u64, class: u8) -> Fallible<()> {
+        let dscp = Dscp::of_class(class);
+        let socket = self.socket(id)?;
+        let many = socket.many;
+        let associations: Vec<u32> = socket.associations.iter().copied().collect();
+        let cores = associations.iter().filter_map(|number| self.associations.get(number));
+        let cores: Vec<_> = cores.map(|association| association.core).collect();
+        let own = |core: &tresse::AssociationId| {
+            let (before, paths) =
+                self.raw.act(|e, _| (e.config(*core).map(|c| c.labels.dscp), e.path_stats(*core)));
+            let others = paths.into_iter().filter(move |p| Some(p.settings.labels.dscp) != before);
+            others.map(|path| (*core, path)).collect::<Vec<_>>()
+        };
+        let own: Vec<_> = cores.iter().flat_map(own).collect();
+        self.reconfigure(id, 0, |config| config.labels.dscp = dscp)?;
+        for core in cores.into_iter().filter(|_| many) {
+            self.change_core(core, |config| config.labels.dscp = dscp)?;
+        }
+        for (core, path) in own {
+            // It may have gone.
+            let _ = self.raw.act(|e, now| e.configure_path(now, core, path.id, path.settings));
+        }
+        Ok(())
     }
 
     fn set_socket(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {

@@ -6,6 +6,7 @@ mod crowd;
 mod ends;
 mod flood;
 mod gone;
+mod labels;
 mod long;
 mod options;
 mod parts;
@@ -66,11 +67,21 @@ fn with_watched_engine(watch: impl Fn(&Engine), client: impl FnOnce(&Path) + Sen
 
 /// Runs an engine to which `drive` does something every few milliseconds, and `client` on another thread.
 fn with_driven_engine(drive: impl Fn(&mut Engine), client: impl FnOnce(&Path) + Send + 'static) {
+    run_engine(|_| {}, drive, client);
+}
+
+/// Runs an engine that `prepare` has seen before, the same otherwise.
+fn run_engine(
+    prepare: impl FnOnce(&mut Server),
+    drive: impl Fn(&mut Engine),
+    client: impl FnOnce(&Path) + Send + 'static,
+) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let server = bind_to_itself(&path, &Profile::tresse());
+        let mut server = bind_to_itself(&path, &Profile::tresse());
+        prepare(&mut server);
         let path = path.clone();
         let client = tokio::task::spawn_blocking(move || client(&path));
         let (done, stop) = tokio::sync::oneshot::channel();

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::on_tokio::tokio;
-use crate::{Ecn, IcmpKind};
+use crate::{Ecn, IcmpKind, IpLabels};
 
 fn to(destination: SocketAddr, source: Option<IpAddr>) -> Outgoing {
     Outgoing {
@@ -11,6 +11,7 @@ fn to(destination: SocketAddr, source: Option<IpAddr>) -> Outgoing {
         source,
         encapsulation: Some(destination.port()),
         ecn: Ecn::NotEct,
+        labels: IpLabels::default(),
         fragment: false,
     }
 }

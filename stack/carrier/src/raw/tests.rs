@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::PacketSocket;
 use crate::on_tokio::tokio;
-use crate::{Carrier, Ecn, IcmpKind};
+use crate::{Carrier, Ecn, IcmpKind, IpLabels};
 
 /// A carrier, or a word on stderr that the test is skipped.
 fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
@@ -27,6 +27,7 @@ fn to(destination: impl Into<IpAddr>) -> Outgoing {
         source: None,
         encapsulation: None,
         ecn: Ecn::NotEct,
+        labels: IpLabels::default(),
         fragment: false,
     }
 }
@@ -149,4 +150,75 @@ async fn a_packet_above_the_mtu_of_the_host_says_what_fits() {
     assert_eq!((out[0].destination, &out[0].quoted), (destination.into(), &None));
     assert!(matches!(out[0].kind, IcmpKind::TooBig { mtu: 60_000..=65_536 }), "{out:?}");
     assert_eq!(a.stats().icmp_received, out.len() as u64);
+}
+
+/// A socket that sees whatever passes the loopback device.
+fn wire() -> Socket {
+    const ETH_P_ALL: i32 = 3;
+    let protocol = Protocol::from(i32::from((ETH_P_ALL as u16).to_be()));
+    let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket
+}
+
+/// The IP header of the next packet on the wire whose SCTP packet is that.
+fn header(wire: &Socket, packet: &[u8]) -> Vec<u8> {
+    const ETHERNET: usize = 14;
+    loop {
+        let mut bytes = vec![0; 2000];
+        let len = io::Read::read(&mut &*wire, &mut bytes).unwrap();
+        let ip = &bytes[ETHERNET.min(len)..len];
+        if let Some(header) = ip.strip_suffix(packet).filter(|header| header.len() < 60) {
+            return header.to_vec();
+        }
+    }
+}
+
+#[::tokio::test]
+async fn labels_stand_in_the_header() {
+    let [flow, none] = [0xa_bcde, 0].map(|n| crate::FlowLabel::new(n).unwrap());
+    let dscp = crate::Dscp::new(46).unwrap();
+    let labels = IpLabels { dscp, flow };
+    let a = Ipv4Addr::new(127, 0, 0, 31);
+    let Some(mut four) = carrier(a) else { return };
+    let wire = wire();
+    four.queue(&Outgoing { ecn: Ecn::Ect0, labels, ..to(a) }, b"labels-4");
+    four.flush().await;
+    let got = header(&wire, b"labels-4");
+    assert_eq!((got[1], got[9]), (46 << 2 | 2, 132));
+
+    let local = IpAddr::from(Ipv6Addr::LOCALHOST);
+    let (Ok(_), Some(mut six)) = (UdpSocket::bind((local, 0)), carrier(local)) else {
+        let _ = writeln!(
+            io::stderr(),
+            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+        );
+        return;
+    };
+    let mut any = carrier(Ipv6Addr::UNSPECIFIED).unwrap();
+    let here = Outgoing { ecn: Ecn::Ect0, labels, ..to(local) };
+    six.queue(&here, b"labels-6");
+    six.queue(&here, b"labels-6");
+    // Without a flow label, and what must have it left out.
+    six.queue(&Outgoing { labels: IpLabels { dscp, flow: none }, ..here }, b"class-6");
+    six.queue(&Outgoing { fragment: true, ..here }, b"may-be-cut-6");
+    six.queue(&to(local), b"plain-6");
+    six.flush().await;
+    let own = |bytes: &[u8]| (bytes[..4].to_vec(), bytes[6], bytes[8..24] == bytes[24..40]);
+    let (with, without) = (vec![0x6b, 0xaa, 0xbc, 0xde], vec![0x6b, 0xa0]);
+    assert_eq!(own(&header(&wire, b"labels-6")), (with, 132, true));
+    for packet in [&b"class-6"[..], b"may-be-cut-6"] {
+        let (first, protocol, same) = own(&header(&wire, packet));
+        // The system may have a label of its own.
+        assert_eq!(
+            (first[0], first[1] & 0xf0, protocol, same),
+            (without[0], without[1], 132, true)
+        );
+        assert_ne!(first[1..], [0xaa, 0xbc, 0xde]);
+    }
+    assert_eq!(own(&header(&wire, b"plain-6")).0[0], 0x60);
+    let stats = six.stats();
+    assert_eq!((stats.datagrams_sent, stats.send_failed, stats.bytes_sent), (5, 0, 42));
+    let got = recv_n(&mut any, b"labels-6", 2).await;
+    assert!(got.iter().all(|p| p.source == local && p.ecn == Ecn::Ect0 && p.packet == "labels-6"));
 }

@@ -16,6 +16,7 @@ fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
         source: None,
         encapsulation: Some(carrier.local_addr().port()),
         ecn: Ecn::NotEct,
+        labels: IpLabels::default(),
         fragment: false,
     }
 }
@@ -69,6 +70,7 @@ async fn answers_leave_from_the_address_that_was_asked() {
         source: Some(question.destination),
         encapsulation: question.encapsulation,
         ecn: Ecn::NotEct,
+        labels: IpLabels::default(),
         fragment: false,
     };
     b.send(&[(answer, Bytes::from_static(b"answer"))]).await;
@@ -124,6 +126,82 @@ async fn ecn_bits_pass() {
     a.send(&packets).await;
     let got: Vec<Ecn> = recv_n(&mut b, 4).await.iter().map(|p| p.ecn).collect();
     assert_eq!(got, marks);
+}
+
+/// What a plain socket gets: the TOS byte or Traffic Class and the length of each of `n` datagrams.
+#[cfg(target_os = "linux")]
+fn classes(socket: &Socket, n: usize) -> Vec<(u8, usize)> {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+    use std::os::fd::AsRawFd;
+
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut control = nix::cmsg_space!(i32, i32);
+    let mut one = || {
+        let mut bytes = [0; 2000];
+        let mut iov = [io::IoSliceMut::new(&mut bytes)];
+        let flags = MsgFlags::empty();
+        let got = recvmsg::<()>(socket.as_raw_fd(), &mut iov, Some(&mut control), flags).unwrap();
+        let class = got.cmsgs().unwrap().find_map(|message| match message {
+            ControlMessageOwned::Ipv4Tos(class) => Some(class),
+            ControlMessageOwned::Ipv6TClass(class) => u8::try_from(class).ok(),
+            _ => None,
+        });
+        (class.unwrap(), got.bytes)
+    };
+    (0..n).map(|_| one()).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[::tokio::test]
+async fn a_dscp_is_sent_with_the_ecn_field_and_in_batches() {
+    for (here, from) in
+        [("127.0.0.1:0", "[::]:0"), ("127.0.0.1:0", "0.0.0.0:0"), ("[::1]:0", "[::]:0")]
+    {
+        let here: SocketAddr = here.parse().unwrap();
+        let socket = Socket::new(Domain::for_address(here), Type::DGRAM, None).unwrap();
+        if UdpSocket::bind(from).is_err() || socket.bind(&here.into()).is_err() {
+            let _ = writeln!(
+                io::stderr(),
+                "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+            );
+            continue;
+        }
+        let (v4, here) = (here.is_ipv4(), socket.local_addr().unwrap().as_socket().unwrap());
+        if v4 { socket.set_recv_tos_v4(true) } else { socket.set_recv_tclass_v6(true) }.unwrap();
+        let mut carrier = carrier(from);
+        let best_effort = Outgoing {
+            destination: here.ip(),
+            source: None,
+            encapsulation: Some(here.port()),
+            ecn: Ecn::NotEct,
+            labels: IpLabels::default(),
+            fragment: false,
+        };
+        let dscp = crate::Dscp::new(46).unwrap();
+        let flow = FlowLabel::new(77).unwrap();
+        let expedited = Outgoing {
+            source: Some(here.ip()),
+            ecn: Ecn::Ect0,
+            labels: IpLabels { dscp, flow },
+            ..best_effort
+        };
+        let packets = [
+            (best_effort, 100),
+            (expedited, 300),
+            (expedited, 300),
+            (expedited, 300),
+            (expedited, 20),
+            (best_effort, 100),
+        ];
+        let packets = packets.map(|(to, len)| (to, Bytes::from(vec![1; len])));
+        carrier.send(&packets).await;
+        let marked = |len| (46 << 2 | 2, len);
+        let expected = [(0, 100), marked(300), marked(300), marked(300), marked(20), (0, 100)];
+        assert_eq!(classes(&socket, 6), expected, "{from} to {here}");
+        let stats = carrier.stats();
+        assert_eq!((stats.datagrams_sent, stats.send_failed, stats.bytes_sent), (6, 0, 1120));
+        assert!(stats.send_calls == 3 || carrier.state.max_gso_segments() == 1, "{stats:?}");
+    }
 }
 
 #[::tokio::test]

@@ -93,6 +93,7 @@ impl Association {
             path: Some(path),
             fragment: p.mtu.needs_fragments(len) && !whole,
             ecn,
+            labels: p.settings.labels,
         }
     }
 

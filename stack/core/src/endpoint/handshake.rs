@@ -131,7 +131,8 @@ impl Greeter {
         let packet = bytes::Bytes::new();
         let to = Datagram { source: answer.to, destination: answer.from, packet, ..*datagram };
         let chunk = (&answer.fields, &parameters[..]);
-        cx.replies.init_ack(&to, room, header, peer_tag, chunk, agreed.zero_checksum);
+        let how = (answer.config.labels, agreed.zero_checksum);
+        cx.replies.init_ack(&to, room, header, peer_tag, chunk, how);
     }
 
     /// COOKIE ECHO (§5.1.5, §5.2.4) of a packet. Returns the association that the rest of it is for, and whether that was

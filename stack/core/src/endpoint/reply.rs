@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
 use super::{Datagram, Transmit};
-use crate::datagram::{Ecn, headers};
+use crate::datagram::{Ecn, IpLabels, headers};
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
@@ -48,6 +48,7 @@ impl Replies {
         room: usize,
         received: CommonHeader,
         tag: VerificationTag,
+        labels: IpLabels,
         write: impl FnOnce(PacketWriter<'_>) -> usize,
     ) {
         if self.queue.len() >= MAX_REPLIES || self.bytes >= MAX_BYTES {
@@ -72,6 +73,7 @@ impl Replies {
             path: None,
             fragment: false,
             ecn: Ecn::NotEct,
+            labels,
         };
         self.bytes += packet.len();
         self.queue.push_back((transmit, packet));
@@ -86,9 +88,9 @@ impl Replies {
         received: CommonHeader,
         tag: VerificationTag,
         (fields, parameters): (&InitFields, &[u8]),
-        zero_checksum: bool,
+        (labels, zero_checksum): (IpLabels, bool),
     ) {
-        self.push(to, room, received, tag, |mut w| {
+        self.push(to, room, received, tag, labels, |mut w| {
             w.init_ack(fields, parameters);
             if zero_checksum { w.finish_without_checksum() } else { w.finish() }
         });
@@ -105,7 +107,7 @@ impl Replies {
         reflected: bool,
         causes: &[u8],
     ) {
-        self.push(to, room(to, to.source), received, tag, |mut w| {
+        self.push(to, room(to, to.source), received, tag, IpLabels::default(), |mut w| {
             w.abort(reflected, causes);
             w.finish()
         });
@@ -115,7 +117,7 @@ impl Replies {
     /// SHUTDOWN COMPLETE with the T bit (§8.4 rule 5).
     pub(super) fn shutdown_complete(&mut self, to: &Datagram, received: CommonHeader) {
         let tag = received.verification_tag;
-        self.push(to, room(to, to.source), received, tag, |mut w| {
+        self.push(to, room(to, to.source), received, tag, IpLabels::default(), |mut w| {
             w.shutdown_complete(true);
             w.finish()
         });
@@ -128,7 +130,7 @@ impl Replies {
         tag: VerificationTag,
         causes: &[u8],
     ) {
-        self.push(to, room(to, to.source), received, tag, |mut w| {
+        self.push(to, room(to, to.source), received, tag, IpLabels::default(), |mut w| {
             w.error(causes);
             w.finish()
         });

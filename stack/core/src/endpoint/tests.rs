@@ -31,6 +31,7 @@ mod icmp;
 mod identity;
 mod init;
 mod interleaving;
+mod labels;
 mod lifetime;
 mod limits;
 mod memory;
@@ -73,7 +74,7 @@ use tresse_wire::{
 
 use super::{AssociationId, Datagram, Endpoint, Transmit};
 use crate::config::{AssociationConfig, EndpointConfig};
-use crate::datagram::Ecn;
+use crate::datagram::{Ecn, IpLabels};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::extensions::Extensions;
 use crate::path::PathId;

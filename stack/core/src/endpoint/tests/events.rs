@@ -149,6 +149,7 @@ fn restarts_that_nobody_hears_of_are_one() {
             encapsulation: None,
             path: None,
             ecn: Ecn::NotEct,
+            labels: IpLabels::default(),
             fragment: false,
         };
         let bytes = Bytes::copy_from_slice(&buffer);

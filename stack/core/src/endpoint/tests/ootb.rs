@@ -226,6 +226,7 @@ fn the_reply_goes_back_the_way_the_packet_came() {
         encapsulation: Some(9),
         path: None,
         ecn: Ecn::NotEct,
+        labels: IpLabels::default(),
         fragment: false,
     };
     assert_eq!(only(&sent).to, expected);
