@@ -6,11 +6,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_wire::ChunkType;
+use tresse_wire::{ChunkType, IpLabels};
 
 use crate::asconf::AUTHENTICATED;
 use crate::auth::Authentication;
-use crate::datagram::IpLabels;
 use crate::error::ConnectError;
 use crate::extensions::Extensions;
 use crate::mtu_discovery::MtuDiscovery;
@@ -220,6 +219,11 @@ pub struct AssociationConfig {
     /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.24): new ones are added where the
     /// port is bound to a wildcard, and those that are gone are deleted as soon as another one is there. Default `true`.
     pub follow_host_addresses: bool,
+    /// The address of ours to which the peer is asked to send by default, in INIT or INIT ACK (RFC 5061 §4.2.4), if
+    /// [`Extensions::address_reconfiguration`] is offered and the address is among those that it is told. It is advice, and a peer
+    /// may send there only once it has verified it. Default `None`: the peer chooses. Later
+    /// [`Endpoint::set_peer_primary`](crate::Endpoint::set_peer_primary) asks for it.
+    pub preferred_address: Option<IpAddr>,
     /// How chunks are authenticated, if the extension is on (RFC 4895). Default: none needs to be.
     pub authentication: Arc<Authentication>,
     /// Which changes of streams the peer may ask for (RFC 6525).
@@ -297,6 +301,7 @@ impl Default for AssociationConfig {
             adaptation: None,
             extensions: Extensions::default(),
             follow_host_addresses: true,
+            preferred_address: None,
             authentication: Arc::default(),
             reconfiguration: ReconfigurationPolicy::default(),
             reliability: Reliability::Full,

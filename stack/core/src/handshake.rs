@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    CauseWriter, ChunkType, ErrorDetectionMethod, InitFields, Parameter, ParameterType,
-    ParameterTypes, ParameterWriter, Parameters, RawParameter, Tsn, UnknownAction, VerificationTag,
+    AddressRequest, CauseWriter, ChunkType, ErrorDetectionMethod, InitFields, Parameter,
+    ParameterType, ParameterTypes, ParameterWriter, Parameters, RawParameter, Tsn, UnknownAction,
+    VerificationTag,
 };
 
 use crate::asconf::AUTHENTICATED;
@@ -449,6 +450,24 @@ impl PeerParameters {
         }
         if let Some(code) = config.adaptation {
             writer.adaptation_layer_indication(code);
+        }
+    }
+
+    /// Says which of `addresses`, all that are told, is to be the primary one (RFC 5061 §4.2.4), if there is a choice and `room` for
+    /// that.
+    pub(crate) fn write_preference(
+        addresses: &[IpAddr],
+        config: &AssociationConfig,
+        room: usize,
+        writer: &mut ParameterWriter,
+    ) {
+        let offered = config.extensions.address_reconfiguration;
+        let wish = config.preferred_address.filter(|a| offered && addresses.contains(a));
+        let Some(address) = wish else { return };
+        let before = if address.is_ipv4() { 16 } else { 28 };
+        if writer.len() + before <= room {
+            // "The ASCONF-Request Correlation ID" has no meaning in INIT: nobody answers it.
+            writer.set_primary_address(AddressRequest { correlation: 0, address });
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use tresse_wire::IpLabels;
+
 use crate::config::AssociationConfig;
-use crate::datagram::IpLabels;
 use crate::error::AssociationError;
 use crate::mtu_discovery::MtuDiscovery;
 use crate::profile;

@@ -105,6 +105,7 @@ impl Association {
         let told = self.addresses().sources().told(self.paths[PathId(0)].address.remote(), None);
         let offer = self.authenticator().offer();
         PeerParameters::write_ours(&told, &self.config, offer.as_deref(), &mut writer);
+        PeerParameters::write_preference(&told, &self.config, usize::MAX, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
         let preservative_ms = self.phase.opening().map_or(0, Opening::preservative_ms);

@@ -46,6 +46,7 @@ pub(super) fn init_ack_parameters(
     });
     let told: Vec<IpAddr> = told.copied().collect();
     PeerParameters::write_ours(&told, &answer.config, offer, &mut parameters);
+    PeerParameters::write_preference(&told, &answer.config, room, &mut parameters);
     //= RFC 9260 3.2.2-1 3.3.3.1.2-1
     // §3.2.2: unrecognised parameters are reported here.
     for raw in Parameters::new(report).iter().map_while(Result::ok) {

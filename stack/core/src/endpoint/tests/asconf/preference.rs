@@ -89,3 +89,42 @@ fn without_the_extension_it_is_reported() {
     assert!(!sent[0].init().1.iter().any(reported));
     assert_eq!(primary(&called(&off, z(1))), z(0));
 }
+
+fn preferring(address: IpAddr) -> AssociationConfig {
+    AssociationConfig { preferred_address: Some(address), ..config() }
+}
+
+/// What is preferred in an INIT or INIT ACK.
+fn preferred(sent: &Sent) -> Vec<IpAddr> {
+    let (_, parameters) = sent.init();
+    let wish = |parameter: &Parameter<'_>| match parameter {
+        Parameter::SetPrimaryAddress(request) => Some(request.address),
+        _ => None,
+    };
+    parameters.iter().filter_map(wish).collect()
+}
+
+#[test]
+fn both_ends_say_which_of_their_addresses_they_prefer() {
+    let mut pair = Pair::new(&preferring(z(1)), 2);
+    let (called, answered) = pair.connect(&preferring(a(1)));
+    assert_eq!(preferred(pair.sent(Side::A, ChunkType::INIT)[0]), [a(1)]);
+    assert_eq!(preferred(pair.sent(Side::Z, ChunkType::INIT_ACK)[0]), [z(1)]);
+    pair.run(secs(10));
+    for (side, id, wish) in [(Side::A, called, z(1)), (Side::Z, answered, a(1))] {
+        let paths = pair.end(side).path_stats(id);
+        assert_eq!(paths.iter().find(|path| path.primary).unwrap().remote, wish);
+    }
+}
+
+/// What the peer is not told of cannot be preferred, and who does not change addresses asks for nothing.
+#[test]
+fn no_other_address_is_preferred() {
+    let off = AssociationConfig { extensions: Extensions::NONE, ..preferring(a(1)) };
+    for (config, addresses) in [(preferring(a(7)), 2), (preferring(a(0)), 1), (off, 2)] {
+        let mut pair = Pair::new(&config, addresses);
+        pair.connect(&config);
+        assert!(preferred(pair.sent(Side::A, ChunkType::INIT)[0]).is_empty());
+        assert!(preferred(pair.sent(Side::Z, ChunkType::INIT_ACK)[0]).is_empty());
+    }
+}
