@@ -68,6 +68,9 @@ pub const SCTP_ECN_SUPPORTED: i32 = 130;
 pub const SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: i32 = 131;
 pub const SCTP_REMOTE_UDP_ENCAPS_PORT: i32 = 132;
 pub const SCTP_PLPMTUD_PROBE_INTERVAL: i32 = 133;
+/// Those that Linux does not have: 1000 and FreeBSD's numbers.
+pub const SCTP_EXPLICIT_EOR: i32 = 1027;
+pub const SCTP_USE_EXT_RCVINFO: i32 = 1031;
 
 /// `msg_flags` of a notification (RFC 6458 §6).
 pub const MSG_NOTIFICATION: i32 = 0x8000;
@@ -79,6 +82,7 @@ pub const SCTP_ABORT: i32 = 4;
 pub const SCTP_SACK_IMMEDIATELY: i32 = 8;
 pub const SCTP_SENDALL: i32 = 64;
 pub const SCTP_EOF: i32 = 0x200;
+pub const SCTP_EOR: i32 = 0x2000;
 pub const SCTP_NOTIFICATION: i32 = 0x8000;
 
 /// PR-SCTP policies (RFC 6458 §5.3.7, RFC 7496).
@@ -100,6 +104,13 @@ pub const SCTP_PRINFO: i32 = 5;
 pub const SCTP_AUTHINFO: i32 = 6;
 pub const SCTP_DSTADDRV4: i32 = 7;
 pub const SCTP_DSTADDRV6: i32 = 8;
+pub const SCTP_EXTRCV: i32 = 1003;
+
+/// `serinfo_next_flags` (RFC 6458 §5.3.3).
+pub const SCTP_NEXT_MSG_AVAIL: i32 = 1;
+pub const SCTP_NEXT_MSG_ISCOMPLETE: i32 = 2;
+pub const SCTP_NEXT_MSG_IS_UNORDERED: i32 = 4;
+pub const SCTP_NEXT_MSG_IS_NOTIFICATION: i32 = 8;
 
 /// Notifications (RFC 6458 §6.1).
 pub const SCTP_SN_TYPE_BASE: i32 = 0x8000;
@@ -118,6 +129,7 @@ pub const SCTP_STREAM_RESET_EVENT: i32 = 0x800a;
 pub const SCTP_ASSOC_RESET_EVENT: i32 = 0x800b;
 pub const SCTP_STREAM_CHANGE_EVENT: i32 = 0x800c;
 pub const SCTP_SEND_FAILED_EVENT: i32 = 0x800d;
+pub const SCTP_NOTIFICATIONS_STOPPED_EVENT: i32 = 0x83f3;
 pub const SCTP_PARTIAL_DELIVERY_ABORTED: i32 = 0;
 pub const SCTP_DATA_UNSENT: i32 = 0;
 pub const SCTP_DATA_SENT: i32 = 1;

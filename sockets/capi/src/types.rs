@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "RFC 6458 explains the members")]
 
 mod authentication;
+mod extended;
 mod paths;
 mod reliability;
 
@@ -12,6 +13,7 @@ use libc::sockaddr_storage;
 pub use authentication::{
     sctp_authchunk, sctp_authchunks, sctp_authkey, sctp_authkeyid, sctp_hmacalgo,
 };
+pub use extended::sctp_extrcvinfo;
 pub use paths::{sctp_paddrthlds, sctp_paddrthlds_v2, sctp_probeinterval, sctp_udpencaps};
 pub use reliability::{sctp_default_prinfo, sctp_prinfo, sctp_prstatus};
 

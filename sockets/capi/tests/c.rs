@@ -197,6 +197,12 @@ fn messages_there_and_back() {
 }
 
 #[test]
+fn what_linux_does_not_have() {
+    everywhere("records.c", "4");
+    everywhere("records.c", "6");
+}
+
+#[test]
 fn messages_there_and_back_over_ipv6() {
     everywhere("echo.c", "6");
 }

@@ -49,6 +49,8 @@ mod cmsg {
     pub(super) const AUTHINFO: i32 = 6;
     pub(super) const DSTADDRV4: i32 = 7;
     pub(super) const DSTADDRV6: i32 = 8;
+    /// Linux has none.
+    pub(super) const EXTRCV: i32 = 1003;
 }
 
 /// Bytes of `struct cmsghdr`: a `size_t` and two integers.
@@ -221,7 +223,10 @@ pub(crate) fn write_control(received: &Received, room: usize) -> (Vec<u8>, bool)
         out.append(cmsg::RCVINFO, &rcvinfo(received));
     }
     if received.flags & flag::SNDRCVINFO != 0 {
-        out.append(cmsg::SNDRCV, &sndrcvinfo(received));
+        match received.flags & flag::EXTRCVINFO {
+            0 => out.append(cmsg::SNDRCV, &sndrcvinfo(received)),
+            _ => out.append(cmsg::EXTRCV, &extrcvinfo(received)),
+        }
     }
     (out.bytes, out.cut)
 }
@@ -241,6 +246,27 @@ pub fn rcvinfo(received: &Received) -> Vec<u8> {
     let (h, mut s) = (&received.header, Struct::default());
     s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.tsn);
     s.u32(h.cumulative_tsn).u32(h.context).u32(h.association);
+    s.0
+}
+
+/// `struct sctp_extrcvinfo` (RFC 6458 §5.3.3).
+fn extrcvinfo(received: &Received) -> Vec<u8> {
+    /// SCTP_NEXT_MSG_AVAIL, ...
+    const AVAILABLE: u16 = 1;
+    const COMPLETE: u16 = 2;
+    const UNORDERED: u16 = 4;
+    const NOTIFICATION: u16 = 8;
+    let (h, mut s) = (&received.header, Struct::default());
+    s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
+    s.u32(0).u32(h.tsn).u32(h.cumulative_tsn);
+    let next = received.next.unwrap_or_default();
+    let bit = |bit, there| if there { bit } else { 0 };
+    let flags = bit(AVAILABLE, received.next.is_some())
+        | bit(COMPLETE, next.flags & flag::END != 0)
+        | bit(UNORDERED, next.sinfo_flags & sinfo::UNORDERED != 0)
+        | bit(NOTIFICATION, next.kind == kind::NOTIFICATION);
+    s.u16(flags).u16(next.stream).u32(next.association).u32(next.length).u32(next.ppid);
+    s.u32(h.association);
     s.0
 }
 
@@ -311,6 +337,36 @@ mod tests {
         let (new, old) = (rcvinfo(&received), sndrcvinfo(&received));
         assert_eq!((Fields(&new).u32(12), Fields(&new).u32(16)), (5, 9));
         assert_eq!((Fields(&old).u32(20), Fields(&old).u32(24)), (5, 9));
+    }
+
+    /// RFC 6458 §5.3.3: what the next message is stands beside what is known of this one.
+    #[test]
+    fn the_extended_information_tells_of_the_next_message() {
+        let header = RxHeader { stream: 1, tsn: 5, association: 9, ..RxHeader::default() };
+        let next = RxHeader {
+            kind: kind::NOTIFICATION,
+            flags: flag::END,
+            stream: 3,
+            ppid: 7,
+            length: 20,
+            association: 8,
+            ..RxHeader::default()
+        };
+        let flags = flag::SNDRCVINFO | flag::EXTRCVINFO;
+        let received = Received { len: 0, header, flags, end: true, next: Some(next) };
+        let (control, cut) = write_control(&received, 1000);
+        let (f, info) = (Fields(&control), Fields(&control[CMSG_HEADER..]));
+        assert_eq!((control.len(), cut), (align(CMSG_HEADER + 48), false));
+        assert_eq!(f.u32(CMSG_HEADER - 4), 1003);
+        assert_eq!((info.u16(0), info.u32(20), info.u32(44)), (1, 5, 9));
+        assert_eq!((info.u16(28), info.u16(30), info.u32(32)), (1 | 2 | 8, 3, 8));
+        assert_eq!((info.u32(36), info.u32(40)), (20, 7));
+        let part = RxHeader { kind: kind::DATA, flags: flag::LATER, sinfo_flags: 1, ..next };
+        let told = extrcvinfo(&Received { next: Some(part), ..received });
+        assert_eq!(Fields(&told).u16(28), 1 | 4);
+        assert_eq!(extrcvinfo(&Received { next: None, ..received })[28..44], [0; 16]);
+        let plain = Received { flags: flag::EXTRCVINFO, ..received };
+        assert_eq!(write_control(&plain, 1000), (Vec::new(), false), "nobody asked for any");
     }
 
     /// RFC 6458 §5.3.7: SCTP_PRINFO beside what says the rest, in any order.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::SocketFlags;
-use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, socket_timeout};
 use tresse_socket_protocol::abi::{
     AF_INET6, Fields, SOCK_SEQPACKET, read_sockaddr, sockaddr, sockaddr_len,
 };
@@ -167,7 +167,9 @@ pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, boo
         goes_on(fd, sock);
         return Ok((number, false));
     }
-    match call_and_wait(fd, Op::Connect, sock.inode, (1, 0), addresses) {
+    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    let (op, socket) = (Op::Connect, sock.inode);
+    match call_and_wait(patience, Request { op, socket, a: 1, b: 0, payload: addresses }) {
         Ok((number, _)) => {
             if !sock.many {
                 sock.set_stage(Stage::Busy);

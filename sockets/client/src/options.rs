@@ -11,7 +11,7 @@ use crate::memory::{read_memory, write_memory};
 use crate::names::{connect, limit_unsent, take};
 use crate::receive::start_over;
 use crate::request::{Pending, call, take_error};
-use crate::sock::{Sock, lock};
+use crate::sock::{FLAGS_NOTED, Sock, lock};
 
 const EVENTS: i32 = 11;
 const RECVRCVINFO: i32 = 32;
@@ -24,6 +24,7 @@ const CONNECTX: i32 = 110;
 const CONNECTX3: i32 = 111;
 const PEELOFF_FLAGS: i32 = 122;
 const EVENT: i32 = 127;
+const USE_EXT_RCVINFO: i32 = 1031;
 
 /// The longest value of an option: a key of 65 535 bytes, and what stands behind it.
 const MAX_VALUE: usize = 72 * 1024;
@@ -40,9 +41,11 @@ fn note_flags(sock: &Sock, option: i32, value: &[u8]) {
         }
         RECVRCVINFO => (flag::RCVINFO, f.u32(0) != 0),
         RECVNXTINFO => (flag::NXTINFO, f.u32(0) != 0),
+        USE_EXT_RCVINFO => (flag::EXTRCVINFO, f.u32(0) != 0),
         _ => return,
     };
-    let change = |flags: u8| Some(0x80 | if on { flags | bit } else { flags & !bit });
+    let bit = u16::from(bit);
+    let change = |flags: u16| Some(FLAGS_NOTED | if on { flags | bit } else { flags & !bit });
     let _ = sock.flags.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
 }
 

@@ -241,7 +241,7 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
             go_on(&mut reading, iov, room, &mut received)?;
         }
         if received.end
-            && received.flags & flag::NXTINFO != 0
+            && received.flags & (flag::NXTINFO | flag::EXTRCVINFO) != 0
             && let Ok(Front::Frame(next, _)) = reading.look(&mut [], &[])
         {
             received.next = Some(next);

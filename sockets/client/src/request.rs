@@ -1,13 +1,13 @@
 //! Requests to the engine.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, recv, shutdown};
 use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request};
 
-use crate::descriptor::borrow;
 use crate::door::pass_through;
 use crate::engine::{Reached, reach};
 use crate::exchange::{Answer, GONE, ask, exchange, read_answer};
@@ -32,18 +32,11 @@ pub(crate) fn call(op: Op, socket: u64, (a, b): (i64, i64), payload: Vec<u8>) ->
     exchange(&fd, &Request { op, socket, a, b, payload })
 }
 
-/// As [`call`], of a request whose answer takes its time: signals interrupt the wait, and it ends with
-/// EAGAIN when the SO_SNDTIMEO of the program's socket has passed.
-pub(crate) fn call_and_wait(
-    program: i32,
-    op: Op,
-    socket: u64,
-    (a, b): (i64, i64),
-    payload: Vec<u8>,
-) -> Fallible<Answer> {
+/// As [`call`], of a request whose answer takes its time: signals interrupt the wait as they do that of a program, and it ends with
+/// EAGAIN when so much time has passed.
+pub(crate) fn call_and_wait(patience: Option<Duration>, request: Request) -> Fallible<Answer> {
     let fd = dial(SocketFlags::empty())?;
-    ask(&fd, &Request { op, socket, a, b, payload })?;
-    let patience = socket_timeout(borrow(program), Timeout::Send).map_err(errno)?;
+    ask(&fd, &request)?;
     set_socket_timeout(&fd, Timeout::Recv, patience).map_err(errno)?;
     let mut buffer = vec![0; MAX_CONTROL];
     let result = recv(&fd, &mut buffer[..], RecvFlags::empty()).or_else(|error| {

@@ -20,7 +20,7 @@ use crate::descriptor::{blocks, borrow, fill};
 use crate::exchange::{Answer, GONE, answer, exchange};
 use crate::memory::read_memory;
 use crate::message::{MAX_BUFFERS, part, total};
-use crate::request::{dial, take_error};
+use crate::request::{call_and_wait, dial, take_error};
 use crate::sock::{Approval, Sock, Stage, lock};
 use crate::system;
 use crate::{Fallible, errno};
@@ -93,7 +93,7 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     }
     if out.flags & libc::MSG_EOR == 0
         && len == 0
-        && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT) == 0
+        && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::EOR) == 0
     {
         return Err(libc::EINVAL);
     }
@@ -103,6 +103,10 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if header.sinfo_flags & !sinfo::KNOWN != 0 {
         return Err(libc::EINVAL);
     }
+    // RFC 6458 §8.1.26: here ends what was written in several calls; without SCTP_EXPLICIT_EOR it says nothing.
+    if out.flags & libc::MSG_EOR != 0 {
+        header.sinfo_flags |= sinfo::EOR;
+    }
     // There is nothing to put in the place of the primary path.
     if header.sinfo_flags & sinfo::ADDR_OVER != 0 && header.address.is_none() {
         return Err(libc::EINVAL);
@@ -111,7 +115,9 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
         return Err(libc::EMSGSIZE);
     }
     let piece = if len <= LEAST_PIECE { LEAST_PIECE } else { largest_piece(fd) };
-    let result = if len <= piece {
+    // An abort waits for nobody, and the engine may read nothing else of this socket.
+    let aborts = header.sinfo_flags & sinfo::ABORT != 0;
+    let result = if len <= piece && !aborts {
         agree(fd, sock, &mut header, out, len)?;
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
@@ -146,8 +152,11 @@ fn agree(
             Err(libc::EAGAIN) => {}
             result => return result,
         }
-        let patience = *patience.get_or_insert(deadline(fd)?);
-        hold_off(fd, out.flags, patience)?;
+        let ends = match patience {
+            Some(ends) => ends,
+            None => *patience.insert(deadline(fd)?),
+        };
+        hold_off(fd, sock, (header, out, len), ends)?;
     }
 }
 
@@ -157,13 +166,27 @@ fn deadline(fd: i32) -> Fallible<Option<Instant>> {
     Ok(patience.and_then(|patience| Instant::now().checked_add(patience)))
 }
 
-/// Waits until the engine takes something again, unless the program does not wait: EAGAIN, and `poll` says no until then.
-fn hold_off(fd: i32, flags: i32, deadline: Option<Instant>) -> Fallible<()> {
-    fill(fd);
-    if flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
+/// Waits until the engine takes the message, unless the program does not wait: EAGAIN, and `poll` says no until then. As in the
+/// kernel a signal interrupts that if its handler was set without SA_RESTART, or the program's patience has an end.
+fn hold_off(
+    fd: i32,
+    sock: &Sock,
+    (header, out, len): (&TxHeader, &Outgoing<'_>, usize),
+    deadline: Option<Instant>,
+) -> Fallible<()> {
+    if out.flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
+        fill(fd);
         return Err(libc::EAGAIN);
     }
-    wait_for_room(fd, deadline)
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    if left == Some(Duration::ZERO) {
+        return Err(libc::EAGAIN);
+    }
+    let Request { op, socket, a, payload, .. } =
+        question(Op::CheckSend, sock, header, out.more, len);
+    // The system knows no less than a microsecond.
+    let left = left.map(|left| left.max(Duration::from_millis(1)));
+    call_and_wait(left, Request { op, socket, a, b: 1, payload }).map(|_| ())
 }
 
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
@@ -176,7 +199,8 @@ fn ask(
     len: usize,
 ) -> Fallible<()> {
     let asked = (header.association, header.address);
-    let special = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) != 0;
+    let ends = sinfo::EOF | sinfo::ABORT | sinfo::SENDALL | if len == 0 { sinfo::EOR } else { 0 };
+    let special = header.sinfo_flags & ends != 0;
     let plain = more.is_empty() && !special && header.flags & flag::KEY == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
@@ -301,21 +325,7 @@ fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize)
                 return write_pieces(&conn, out.iov, len);
             }
         }
-        hold_off(fd, out.flags, patience)?;
-    }
-}
-
-/// Waits until there is room, or a deadline is over; signals interrupt that.
-fn wait_for_room(fd: i32, deadline: Option<Instant>) -> Fallible<()> {
-    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    if left == Some(Duration::ZERO) {
-        return Err(libc::EAGAIN);
-    }
-    let patience = left.and_then(|left| Timespec::try_from(left).ok());
-    let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
-    match poll(&mut fds, patience.as_ref()) {
-        Ok(0) => Err(libc::EAGAIN),
-        result => result.map(|_| ()).map_err(errno),
+        hold_off(fd, sock, (header, out, len), patience)?;
     }
 }
 
@@ -334,23 +344,4 @@ fn write_pieces(conn: &OwnedFd, iov: &[iovec], len: usize) -> Fallible<()> {
         }
     }
     answer(conn).map(|_| ())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// However often there seems to be room, and another one takes it.
-    #[test]
-    fn room_is_waited_for_until_the_deadline() {
-        let (here, _there) = std::os::unix::net::UnixStream::pair().unwrap();
-        let fd = here.as_raw_fd();
-        assert_eq!(wait_for_room(fd, None), Ok(()));
-        let deadline = Instant::now() + Duration::from_millis(50);
-        let began = Instant::now();
-        while wait_for_room(fd, Some(deadline)) == Ok(()) {
-            assert!(began.elapsed() < Duration::from_secs(10));
-        }
-        assert_eq!(wait_for_room(fd, Some(deadline)), Err(libc::EAGAIN));
-    }
 }

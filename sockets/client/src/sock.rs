@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -44,8 +46,8 @@ pub struct Sock {
     /// behind one NAT share one.
     pub(crate) heard: Mutex<Option<(SocketAddr, u32)>>,
     /// Flags that a message is handed over with ([`tresse_socket_protocol::protocol::flag`]) once the
-    /// program has said so here, with the top bit set.
-    pub(crate) flags: AtomicU8,
+    /// program has said so here, with [`FLAGS_NOTED`].
+    pub(crate) flags: AtomicU16,
     /// Bytes of the frame in front that were read already, as far as this process knows. Held while a
     /// frame is read.
     pub(crate) offset: Mutex<usize>,
@@ -56,6 +58,9 @@ pub struct Sock {
     /// Descriptors with a note for it.
     pub(crate) descriptors: AtomicUsize,
 }
+
+/// The program has said in this process which information messages are handed over with.
+pub(crate) const FLAGS_NOTED: u16 = 0x100;
 
 /// How far a one-to-one socket has come; of a one-to-many socket only whether it listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +103,7 @@ impl Sock {
             streams: AtomicU32::new(0),
             approved: Mutex::new(None),
             heard: Mutex::new(None),
-            flags: AtomicU8::new(0),
+            flags: AtomicU16::new(0),
             offset: Mutex::new(0),
             send_buffer: AtomicU32::new(0),
             linger: AtomicI32::new(-1),
@@ -146,7 +151,7 @@ impl Sock {
     /// The flags for a message whose frame came with `theirs`.
     pub(crate) fn receive_flags(&self, theirs: u8) -> u8 {
         match self.flags.load(Ordering::Relaxed) {
-            known if known & 0x80 != 0 => known,
+            known if known & FLAGS_NOTED != 0 => known as u8,
             _ => theirs,
         }
     }

@@ -34,6 +34,8 @@ pub mod sinfo {
     pub const SENDALL: u16 = 64;
     /// SCTP_EOF.
     pub const EOF: u16 = 0x200;
+    /// SCTP_EOR (RFC 6458 §8.1.26), with FreeBSD's number; Linux has none.
+    pub const EOR: u16 = 0x2000;
     /// SCTP_PR_SCTP_TTL: `sinfo_timetolive` or `pr_value` is a lifetime in milliseconds.
     pub const PR_TTL: u16 = 0x10;
     /// SCTP_PR_SCTP_RTX: it is a number of retransmissions.
@@ -46,7 +48,7 @@ pub mod sinfo {
     pub const PR_ALL: u16 = 0x80;
     /// All that a message can be sent with.
     pub const KNOWN: u16 =
-        UNORDERED | ADDR_OVER | ABORT | SACK_IMMEDIATELY | POLICY | SENDALL | EOF;
+        UNORDERED | ADDR_OVER | ABORT | SACK_IMMEDIATELY | POLICY | SENDALL | EOF | EOR;
 }
 
 /// Error numbers.

@@ -60,7 +60,8 @@ pub enum Op {
     /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
     /// of the peer; opens an association if it needs one. Value: how many streams may be used
     /// without asking again. Payload: the association's number, and how many bytes may be written to it before the client
-    /// asks again if the socket is one-to-many (u32 each). EAGAIN if the send buffer of such an association is full.
+    /// asks again if the socket is one-to-many (u32 each). EAGAIN if the send buffer of such an association is full, or with `b` 1
+    /// no answer until it may be sent, unless the client ends the connection.
     CheckSend = 11,
     /// Detach the association `a` from a one-to-many socket, for `Accept`.
     PeelOff = 12,
@@ -190,6 +191,8 @@ pub mod flag {
     pub const LATER: u8 = 64;
     /// `key` was given; only from a client.
     pub const KEY: u8 = 128;
+    /// Hand over `sctp_extrcvinfo` instead of `sctp_sndrcvinfo` (RFC 6458 §5.3.3); only from the engine.
+    pub const EXTRCVINFO: u8 = 128;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].

@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use nix::libc;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use quinn_udp::Transmit;
+use tresse_wire::IpHeaders;
 
 use crate::batch::Target;
 
@@ -77,7 +78,7 @@ pub(crate) fn ipv6_header(
     let mut header = [0; 40];
     header[..4].copy_from_slice(&target.labels.first_word(target.ecn));
     header[4..6].copy_from_slice(&u16::try_from(len).ok()?.to_be_bytes());
-    header[6..8].copy_from_slice(&[crate::raw::IPPROTO_SCTP as u8, HOP_LIMIT]);
+    header[6..8].copy_from_slice(&[IpHeaders::SCTP, HOP_LIMIT]);
     header[8..24].copy_from_slice(&from.octets());
     header[24..].copy_from_slice(&to.octets());
     Some(header)

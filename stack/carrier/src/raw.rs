@@ -27,7 +27,7 @@ use crate::sys;
 use crate::{CarrierStats, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
-pub(crate) const IPPROTO_SCTP: i32 = 132;
+const IPPROTO_SCTP: i32 = 132;
 
 /// Packets handed to the system in one call at most.
 const SEND_BATCH: usize = 64;

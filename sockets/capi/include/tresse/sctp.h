@@ -172,6 +172,13 @@ extern "C" {
 #define SCTP_PLPMTUD_PROBE_INTERVAL 133
 
 /**
+ * Those that Linux does not have: 1000 and FreeBSD's numbers.
+ */
+#define SCTP_EXPLICIT_EOR 1027
+
+#define SCTP_USE_EXT_RCVINFO 1031
+
+/**
  * `msg_flags` of a notification (RFC 6458 §6).
  */
 #define MSG_NOTIFICATION 32768
@@ -190,6 +197,8 @@ extern "C" {
 #define SCTP_SENDALL 64
 
 #define SCTP_EOF 512
+
+#define SCTP_EOR 8192
 
 #define SCTP_NOTIFICATION 32768
 
@@ -232,6 +241,19 @@ extern "C" {
 
 #define SCTP_DSTADDRV6 8
 
+#define SCTP_EXTRCV 1003
+
+/**
+ * `serinfo_next_flags` (RFC 6458 §5.3.3).
+ */
+#define SCTP_NEXT_MSG_AVAIL 1
+
+#define SCTP_NEXT_MSG_ISCOMPLETE 2
+
+#define SCTP_NEXT_MSG_IS_UNORDERED 4
+
+#define SCTP_NEXT_MSG_IS_NOTIFICATION 8
+
 /**
  * Notifications (RFC 6458 §6.1).
  */
@@ -266,6 +288,8 @@ extern "C" {
 #define SCTP_STREAM_CHANGE_EVENT 32780
 
 #define SCTP_SEND_FAILED_EVENT 32781
+
+#define SCTP_NOTIFICATIONS_STOPPED_EVENT 33779
 
 #define SCTP_PARTIAL_DELIVERY_ABORTED 0
 
@@ -561,6 +585,26 @@ struct sctp_nxtinfo {
     uint32_t nxt_ppid;
     uint32_t nxt_length;
     sctp_assoc_t nxt_assoc_id;
+};
+
+/**
+ * What is known of a message that arrived and of the one that comes next (RFC 6458 §5.3.3, deprecated), in the order of the RFC.
+ */
+struct sctp_extrcvinfo {
+    uint16_t sinfo_stream;
+    uint16_t sinfo_ssn;
+    uint16_t sinfo_flags;
+    uint32_t sinfo_ppid;
+    uint32_t sinfo_context;
+    uint32_t sinfo_pr_value;
+    uint32_t sinfo_tsn;
+    uint32_t sinfo_cumtsn;
+    uint16_t serinfo_next_flags;
+    uint16_t serinfo_next_stream;
+    uint32_t serinfo_next_aid;
+    uint32_t serinfo_next_length;
+    uint32_t serinfo_next_ppid;
+    sctp_assoc_t sinfo_assoc_id;
 };
 
 /**

@@ -389,6 +389,7 @@ impl Engine {
     /// The program has closed a socket, or died.
     pub(crate) fn close(&mut self, id: u64, unread: bool) {
         let Some(socket) = self.sockets.remove(&id) else { return };
+        socket.room.notify_waiters();
         // Notifications that nobody read are no loss to the peer.
         let unread = socket.delivered && (unread || !socket.out.is_empty());
         let abort = unread || !socket.stalled.is_empty() || socket.options.linger == Some(0);

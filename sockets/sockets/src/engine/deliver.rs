@@ -157,9 +157,13 @@ impl Engine {
     /// Hands over a notification, if the socket wants it. It waits with its association until there is
     /// room, and until that was accepted.
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
+        let left_out = self.is_crowded(id, number) && notification.is_cheap();
+        // That some are left out is told of those that are wanted.
         let wanted = self.wants(id, number, notification.event());
+        let notification = if left_out { &Notification::Stopped } else { notification };
+        let wanted = wanted && self.wants(id, number, notification.event());
         let Some(socket) = self.sockets.get(&id) else { return };
-        let (crowded, waits) = (self.is_crowded(id, number), self.waits_for_end(id, number));
+        let waits = self.waits_for_end(id, number);
         let Some(association) = self.associations.get_mut(&number) else {
             // It has ended, and its end was told.
             if wanted && socket.out.len() < MAX_BEHIND_END {
@@ -168,7 +172,7 @@ impl Engine {
             }
             return;
         };
-        if !(wanted || association.waiting) || (crowded && notification.is_cheap()) {
+        if !(wanted || association.waiting) {
             return;
         }
         if !association.last_words.is_empty() {

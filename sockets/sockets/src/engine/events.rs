@@ -220,6 +220,7 @@ impl Engine {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.connecting = false;
             socket.conn.changed.notify_one();
+            socket.room.notify_waiters();
         }
         // The filler in front of it makes the socket unwritable.
         self.take_frames(id);
@@ -345,9 +346,11 @@ impl Engine {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let (many, connection) = (socket.many, Rc::clone(&socket.conn));
         connection.changed.notify_one();
+        socket.room.notify_waiters();
         for (header, payload) in socket.stalled.remove(number) {
             self.give_back(id, &header, payload);
         }
+        self.return_unended(id, number);
         if many {
             // What was written for it before comes back, too.
             self.resume(id, number);

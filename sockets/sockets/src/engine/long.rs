@@ -38,11 +38,14 @@ impl Engine {
             self.check_send(id, &header, &more, len)?
         };
         let socket = self.socket(id)?;
-        if socket.is_held_up() || socket.connecting {
-            return Err(errno::EAGAIN);
-        }
-        if !socket.reads() {
-            return Err(errno::EPIPE);
+        // An abort waits for nobody, and may be what ends the wait of others.
+        if header.sinfo_flags & sinfo::ABORT == 0 {
+            if socket.is_held_up() || socket.connecting {
+                return Err(errno::EAGAIN);
+            }
+            if !socket.reads() {
+                return Err(errno::EPIPE);
+            }
         }
         Ok(Agreed { header: TxHeader { association: allowed.association, ..header }, len, allowed })
     }

@@ -1,6 +1,6 @@
 //! Options that concern single messages and notifications (RFC 6458 §6.2, §8.1).
 
-use super::notification::{Notification, event};
+use super::notification::{Notification, bit_of, event};
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
@@ -31,15 +31,14 @@ impl Engine {
             }
             name::EVENT => {
                 let (number, kind, on) = (at_least(value, 8)?.u32(0), f.u16(4), f.u8(6) != 0);
-                if !(event::DATA_IO..=event::LAST).contains(&kind) {
-                    return Err(errno::EINVAL);
-                }
-                let bit = 1 << (kind - event::DATA_IO);
+                let bit = bit_of(kind).ok_or(errno::EINVAL)?;
                 let change = |events| if on { events | bit } else { events & !bit };
                 return self.subscribe(id, number, change);
             }
             name::RECVRCVINFO => options.receive_info = at_least(value, 4)?.u32(0) != 0,
             name::RECVNXTINFO => options.next_info = at_least(value, 4)?.u32(0) != 0,
+            name::USE_EXT_RCVINFO => options.extended_info = at_least(value, 4)?.u32(0) != 0,
+            name::EXPLICIT_EOR => options.explicit_end = at_least(value, 4)?.u32(0) != 0,
             name::CONTEXT => {
                 let context = f.u32(4);
                 return self.set_defaults(id, f.u32(0), |own| *own.1 = context);
@@ -221,8 +220,8 @@ impl Engine {
             }
             name::EVENT => {
                 let kind = f.u16(4);
-                let bit = kind.checked_sub(0x8000).filter(|n| *n < 14).ok_or(errno::EINVAL)?;
-                s.u32(number).u16(kind).u8(u8::from(events & 1 << bit != 0)).u8(0);
+                let bit = bit_of(kind).ok_or(errno::EINVAL)?;
+                s.u32(number).u16(kind).u8(u8::from(events & bit != 0)).u8(0);
             }
             name::DEFAULT_SEND_PARAM => {
                 s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);

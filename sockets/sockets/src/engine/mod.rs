@@ -28,6 +28,7 @@ mod path_options;
 mod peers;
 mod reliability_options;
 mod reset_options;
+mod room;
 mod send;
 mod serve;
 mod shared;
@@ -38,6 +39,7 @@ mod stream_options;
 #[cfg(test)]
 mod tests;
 mod threshold_options;
+mod unended;
 mod waiting;
 
 use std::cell::Cell;
@@ -55,6 +57,7 @@ use peers::{Name, Peers};
 use socket::Socket;
 use tresse_socket_protocol::abi::errno;
 use tresse_socket_protocol::protocol::TxHeader;
+use unended::Unended;
 use waiting::Waiting;
 
 pub use folder::Folder;
@@ -89,6 +92,8 @@ struct Association {
     readable: bool,
     /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
     open: BTreeMap<u16, u16>,
+    /// A message whose end the program has not written.
+    unended: Option<Unended>,
     /// It stands in its socket's line of those that may have something to read.
     in_line: bool,
     /// The peer sends no more.
@@ -133,6 +138,7 @@ impl Association {
             exposure: socket.options.exposure,
             readable: false,
             open: BTreeMap::new(),
+            unended: None,
             in_line: false,
             peer_is_done: false,
             finished: false,

@@ -7,7 +7,7 @@ use tresse::{AuthenticationEvent, ReconfigurationOutcome, ResetDirection, SendFa
 use super::exposure::AddressState;
 use tresse_socket_protocol::abi::{Struct, sinfo};
 
-/// Types of notifications; their distance from the first is their bit in a subscription.
+/// Types of notifications; [`bit_of`] says where they stand in a subscription.
 pub(crate) mod event {
     pub(crate) const DATA_IO: u16 = 0x8000;
     pub(crate) const ASSOC_CHANGE: u16 = 0x8001;
@@ -25,11 +25,22 @@ pub(crate) mod event {
     pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
     pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
     pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
+    /// Linux has none, and what it will have is beside its others: 1000 and that of FreeBSD.
+    pub(crate) const NOTIFICATIONS_STOPPED: u16 = 0x8000 + 1000 + 0xb;
+}
+
+/// The bit of a type of notifications in a subscription, if there is such a type.
+pub(crate) fn bit_of(kind: u16) -> Option<u16> {
+    match kind {
+        event::DATA_IO..=event::LAST => Some(1 << (kind - event::DATA_IO)),
+        event::NOTIFICATIONS_STOPPED => Some(1 << 15),
+        _ => None,
+    }
 }
 
 /// Whether a notification is among those of these bits.
-pub(crate) const fn is_among(kind: u16, events: u16) -> bool {
-    events & 1 << (kind - event::DATA_IO) != 0
+pub(crate) fn is_among(kind: u16, events: u16) -> bool {
+    bit_of(kind).is_some_and(|bit| events & bit != 0)
 }
 
 /// `sac_state`.
@@ -67,6 +78,8 @@ pub(crate) enum Notification<'a> {
     Authentication(AuthenticationEvent),
     /// SCTP_SENDER_DRY_EVENT.
     SenderDry,
+    /// SCTP_NOTIFICATIONS_STOPPED_EVENT (RFC 6458 §6.1.10): some that came after those before it were left out.
+    Stopped,
     /// SCTP_STREAM_RESET_EVENT (RFC 6525 §6.1.1).
     StreamReset {
         direction: ResetDirection,
@@ -109,6 +122,7 @@ impl Notification<'_> {
             Notification::Adaptation(_) => event::ADAPTATION,
             Notification::Authentication(_) => event::AUTHENTICATION,
             Notification::SenderDry => event::SENDER_DRY,
+            Notification::Stopped => event::NOTIFICATIONS_STOPPED,
             Notification::Shutdown => event::SHUTDOWN,
             Notification::StreamReset { .. } => event::STREAM_RESET,
             Notification::AssociationReset { .. } => event::ASSOC_RESET,
@@ -141,6 +155,7 @@ impl Notification<'_> {
             Notification::Association(Change::Restart, _)
                 | Notification::Adaptation(_)
                 | Notification::SenderDry
+                | Notification::Stopped
         )
     }
 
@@ -213,6 +228,8 @@ impl Notification<'_> {
             Notification::Shutdown | Notification::SenderDry => {
                 s.u32(association);
             }
+            // "Only the sctp_tlv structure is used".
+            Notification::Stopped => {}
             Notification::StreamReset { streams, .. } => {
                 s.u32(association);
                 streams.iter().for_each(|stream| {
@@ -252,6 +269,7 @@ mod tests {
             Notification::PathChanged { address, state: AddressState::Unreachable }.encode(9);
         assert_eq!((path.len(), Fields(&path).u32(136), Fields(&path).u32(144)), (148, 1, 9));
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
+        assert_eq!(Notification::Stopped.encode(9), [0xf3, 0x83, 0, 0, 8, 0, 0, 0]);
         let f = Notification::Adaptation(7).encode(9);
         assert_eq!((f.len(), Fields(&f).u32(8), Fields(&f).u32(12)), (16, 7, 9));
         let aborted = Notification::PartialDeliveryAborted { stream: 3, ssn: 4 }.encode(9);

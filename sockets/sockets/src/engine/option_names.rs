@@ -77,6 +77,9 @@ pub(super) mod name {
     pub(crate) const EXPOSE_POTENTIALLY_FAILED: i32 = 131;
     pub(crate) const REMOTE_UDP_ENCAPS_PORT: i32 = 132;
     pub(crate) const PLPMTUD_PROBE_INTERVAL: i32 = 133;
+    /// Linux has no numbers for these: 1000 and those of FreeBSD, which Linux has given to others.
+    pub(crate) const EXPLICIT_EOR: i32 = 1027;
+    pub(crate) const USE_EXT_RCVINFO: i32 = 1031;
 }
 
 /// Bits of `spp_flags`.

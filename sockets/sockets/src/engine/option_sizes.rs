@@ -26,6 +26,8 @@ fn size_to_set(option: i32) -> Option<Size> {
         | name::AUTO_ASCONF
         | name::RECVRCVINFO
         | name::RECVNXTINFO
+        | name::EXPLICIT_EOR
+        | name::USE_EXT_RCVINFO
         | name::REUSE_PORT => AtLeast(4),
         name::ADAPTATION_LAYER | name::FRAGMENT_INTERLEAVE | name::PARTIAL_DELIVERY_POINT => {
             OneOf(&[4])

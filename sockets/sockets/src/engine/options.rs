@@ -23,6 +23,10 @@ pub(crate) struct Options {
     pub(super) events: u16,
     pub(super) receive_info: bool,
     pub(super) next_info: bool,
+    /// SCTP_USE_EXT_RCVINFO: data information tells of the next message as well.
+    pub(super) extended_info: bool,
+    /// SCTP_EXPLICIT_EOR: a message ends where the program says so.
+    pub(super) explicit_end: bool,
     pub(super) context: u32,
     pub(super) exposure: Exposure,
     /// What a send without header information means.
@@ -72,6 +76,8 @@ impl Options {
             events: 0,
             receive_info: false,
             next_info: false,
+            extended_info: false,
+            explicit_end: false,
             context: 0,
             exposure: Exposure::Unset,
             defaults: TxHeader::default(),
@@ -132,6 +138,9 @@ impl Options {
         if self.next_info {
             flags |= flag::NXTINFO;
         }
+        if self.extended_info {
+            flags |= flag::EXTRCVINFO;
+        }
         flags
     }
 
@@ -161,6 +170,8 @@ impl Engine {
                 | name::EVENT
                 | name::RECVRCVINFO
                 | name::RECVNXTINFO
+                | name::USE_EXT_RCVINFO
+                | name::EXPLICIT_EOR
                 | name::CONTEXT
                 | name::DEFAULT_SEND_PARAM
                 | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),

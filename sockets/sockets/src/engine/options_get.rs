@@ -127,6 +127,8 @@ impl Engine {
             name::MAPPED_V4 => s.0 = flag(o.mapped_v4),
             name::RECVRCVINFO => s.0 = flag(o.receive_info),
             name::RECVNXTINFO => s.0 = flag(o.next_info),
+            name::USE_EXT_RCVINFO => s.0 = flag(o.extended_info),
+            name::EXPLICIT_EOR => s.0 = flag(o.explicit_end),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.config.follow_host_addresses),
             _ => return Err(cannot_get(option)),

@@ -133,6 +133,7 @@ impl Engine {
         self.retry(id, number);
         let goes_on = was_held_up && !held_up(self);
         let Some(socket) = self.sockets.get(&id) else { return };
+        socket.room.notify_waiters();
         if goes_on || !socket.stalled.waits(number) {
             socket.conn.changed.notify_one();
             self.take_frames(id);
@@ -234,7 +235,9 @@ impl Engine {
         self.take_frames(id);
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
-        let whole = !self.socket(id)?.options.config.fragmentation;
+        let len_with_piece = self.check_piece(id, number, &header, len)?;
+        let options = &self.socket(id)?.options;
+        let (whole, explicit) = (!options.config.fragmentation, options.explicit_end);
         let association = self.associations.get_mut(&number).ok_or(errno::EPIPE)?;
         association.known.set(true);
         if header.stream >= association.streams.0 {
@@ -255,7 +258,7 @@ impl Engine {
             // RFC 6458 §8.1.11: "if a message has to be fragmented, the call to send() will fail with
             // EMSGSIZE"; and the PMTU may change.
             let info = self.raw.act(|endpoint, _| endpoint.info(core));
-            if info.is_some_and(|info| len > info.fragmentation_point) {
+            if info.is_some_and(|info| len_with_piece > info.fragmentation_point) {
                 return Err(errno::EMSGSIZE);
             }
         }
@@ -272,7 +275,7 @@ impl Engine {
         }
         let bytes = socket.options.config.send_buffer.min(ALLOWED) as u32;
         // How many the peer grants is not known before.
-        let streams = if established && !whole { streams } else { 0 };
+        let streams = if established && !whole && !explicit { streams } else { 0 };
         Ok(Allowed { streams, association: number, bytes })
     }
 
@@ -309,12 +312,19 @@ impl Engine {
         if heir != id {
             return self.take_message(heir, header, payload);
         }
+        let Some((header, payload)) = self.gather(id, header, payload) else { return };
         if let Some(socket) = self.sockets.get_mut(&id) {
             let own = socket.associations.first().copied().filter(|_| !socket.many);
             let number = own.unwrap_or(header.association);
             // An abort waits for nobody.
             if socket.stalled.waits(number) && header.sinfo_flags & sinfo::ABORT == 0 {
-                return socket.stalled.push(number, (header, payload));
+                socket.stalled.push(number, (header, payload));
+                // RFC 9260 §9.2: nothing comes behind SCTP_EOF, nor another one.
+                let ends = header.sinfo_flags & sinfo::EOF != 0;
+                if let Some(association) = self.associations.get_mut(&number) {
+                    association.finished |= ends;
+                }
+                return;
             }
         }
         self.pass_on(id, &header, payload);

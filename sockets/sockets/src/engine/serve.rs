@@ -25,10 +25,11 @@ use super::calls::Answer;
 use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
-use super::shared::{Shared, answer};
-use super::socket::{Conn, Received, watch};
+use super::room::serve_patient;
+use super::shared::{Shared, answer, first_frame};
+use super::socket::{Conn, watch};
 use tresse_socket_protocol::abi::errno;
-use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
+use tresse_socket_protocol::protocol::{Op, SOCKET_BUFFER};
 
 /// What an engine is to be like.
 #[derive(Clone, Debug)]
@@ -328,19 +329,6 @@ async fn accept_all(
     }
 }
 
-/// Reads the first frame; whoever sends none within a while is dropped.
-async fn first_frame(conn: &Conn) -> Option<Request> {
-    let mut buffer = vec![0; MAX_CONTROL];
-    loop {
-        let mut guard = conn.fd.readable().await.ok()?;
-        match conn.receive(&mut buffer) {
-            Received::Frame(len) => return Request::decode(&buffer[..len]),
-            Received::Nothing => guard.clear_ready(),
-            Received::End(_) => return None,
-        }
-    }
-}
-
 /// Serves a connection to its end; `last` if it has the last descriptor, which it cannot keep.
 pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
@@ -401,6 +389,7 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                     .await;
             }
         }
+        Op::CheckSend if request.b != 0 => serve_patient(&engine, &request, &conn, last).await,
         Op::Long => serve_long(&engine, &request, &conn).await,
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);

@@ -7,8 +7,8 @@ use rustix::net::{SendFlags, send};
 
 use super::Engine;
 use super::calls::Answer;
-use super::socket::Conn;
-use tresse_socket_protocol::protocol::reply;
+use super::socket::{Conn, Received};
+use tresse_socket_protocol::protocol::{MAX_CONTROL, Request, reply};
 
 pub(super) type Shared = Rc<RefCell<Engine>>;
 
@@ -19,4 +19,17 @@ pub(super) fn answer(conn: &Conn, result: Answer) -> bool {
         Err(errno) => reply(errno, 0, &[]),
     };
     send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+}
+
+/// Reads the first frame; whoever sends none within a while is dropped.
+pub(super) async fn first_frame(conn: &Conn) -> Option<Request> {
+    let mut buffer = vec![0; MAX_CONTROL];
+    loop {
+        let mut guard = conn.fd.readable().await.ok()?;
+        match conn.receive(&mut buffer) {
+            Received::Frame(len) => return Request::decode(&buffer[..len]),
+            Received::Nothing => guard.clear_ready(),
+            Received::End(_) => return None,
+        }
+    }
 }

@@ -184,9 +184,13 @@ pub(crate) struct Socket {
     /// Messages that wait for room in a send buffer. Of a one-to-one socket that is one, and those of several frames that
     /// had begun to come before.
     pub(crate) stalled: Stalled,
+    /// Bytes of messages whose end was not written.
+    pub(crate) unended: Rc<Cell<usize>>,
     /// When the program was told that an association has no room: what keeps the descriptor from being writable is not read for
     /// a while, so that who waits for that does not turn in circles.
     pub(crate) refused: Option<Instant>,
+    /// There may be room for somebody who waits for some.
+    pub(crate) room: Rc<Notify>,
     /// What SO_ERROR will tell.
     pub(crate) error: i32,
     pub(crate) options: Options,
@@ -226,7 +230,9 @@ impl Socket {
             stretched: false,
             delivered: false,
             stalled: Stalled::default(),
+            unended: Rc::default(),
             refused: None,
+            room: Rc::default(),
             error: 0,
             options,
             ending: Ending::No,

@@ -53,7 +53,8 @@ impl Waiting {
         if notification.is_cheap() && full
             || notification.is_returned() && self.bytes >= MAX_RETURNED
         {
-            return;
+            // RFC 6458 §6.1.10: "it will append a final notification SCTP_NOTIFICATIONS_STOPPED_EVENT".
+            return self.push(number, &Notification::Stopped);
         }
         let kind = notification.event();
         let like_it = |told: &Told| match kind {
@@ -126,7 +127,7 @@ mod tests {
             waiting.push(7, &Notification::RemoteError { cause: n, value: &[] });
             assert_eq!(waiting.bytes, waiting.list.iter().map(|(_, told)| told.len()).sum());
         }
-        assert_eq!(waiting.len(), MAX_CHEAP);
+        assert_eq!(waiting.len(), MAX_CHEAP + 1);
         let told: Vec<_> = waiting.into_iter().collect();
         assert_eq!(told[0].1, up.encode(7));
         let others = told[1..].iter().filter(|(kind, _)| *kind != event::REMOTE_ERROR);
@@ -134,6 +135,7 @@ mod tests {
             Notification::Association(Change::Restart, (999, 999)),
             Notification::Adaptation(999),
             Notification::SenderDry,
+            Notification::Stopped,
         ];
         assert_eq!(
             others.map(|(_, payload)| payload.clone()).collect::<Vec<_>>(),
@@ -143,7 +145,8 @@ mod tests {
         for _ in 0..1000 {
             waiting.push(7, &Notification::RemoteError { cause: 13, value: &[0; 1400] });
         }
-        assert_eq!(waiting.len(), 12);
+        assert_eq!(waiting.len(), 13);
+        assert_eq!(waiting.list.last().map(|told| told.0), Some(event::NOTIFICATIONS_STOPPED));
     }
 
     #[test]
@@ -160,6 +163,8 @@ mod tests {
             waiting.push(7, &Notification::SendFailed(&failure));
         }
         waiting.push(7, &Notification::Shutdown);
-        assert_eq!(waiting.len(), 5);
+        let kinds: Vec<u16> = waiting.into_iter().map(|told| told.0).collect();
+        assert_eq!(kinds[..4], [event::SEND_FAILED_EVENT; 4]);
+        assert_eq!(kinds[4..], [event::NOTIFICATIONS_STOPPED, event::SHUTDOWN]);
     }
 }

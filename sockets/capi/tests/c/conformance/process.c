@@ -195,6 +195,51 @@ CASE(send_is_interrupted)
 	SAME(number, EINTR);
 }
 
+static const struct blocked {
+	const char *label;
+	enum kind kind;
+	int flags, patience, number;
+} blocked[] = {
+	{ "one", ONE, 0, 0, EINTR },
+	{ "many", MANY, 0, 0, EINTR },
+	{ "one_restarted", ONE, SA_RESTART, 0, 0 },
+	{ "many_restarted", MANY, SA_RESTART, 0, 0 },
+	{ "one_with_a_timeout", ONE, SA_RESTART, 5000, EINTR },
+	{ "many_with_a_timeout", MANY, SA_RESTART, 5000, EINTR },
+};
+
+/* The peer does not read, or not for a while. */
+EACH(blocked_send, blocked)
+{
+	enum { BLOCKS = 400 };
+	struct pair pair = paired(row->kind);
+	static char block[10000];
+	socklen_t len;
+	struct sockaddr *to = server_address(&pair, &len);
+	int number = 0;
+	pid_t reader = 0;
+	if (row->patience)
+		patience(pair.client, SO_SNDTIMEO, row->patience);
+	if (row->number == 0 && (reader = fork()) == 0) {
+		struct timespec rest = { .tv_nsec = 400000000 };
+		nanosleep(&rest, NULL);
+		for (long left = BLOCKS * (long)sizeof block; left > 0;) {
+			ssize_t n = recv(pair.server, block, sizeof block, 0);
+			CHECK(n > 0);
+			left -= n;
+		}
+		_exit(0);
+	}
+	interrupt_soon(row->flags);
+	for (int n = 0; n < BLOCKS && number == 0; n++)
+		if (sendto(pair.client, block, sizeof block, 0, to, len) < 0)
+			number = errno;
+	interrupt_no_more();
+	SAME(number, row->number);
+	if (reader > 0)
+		wait_for_child(reader);
+}
+
 CASE(receive_with_a_timeout_is_not_restarted)
 {
 	struct pair pair = paired(ONE);

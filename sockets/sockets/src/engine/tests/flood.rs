@@ -30,6 +30,10 @@ fn a_flood_of_errors_that_nobody_reads_fills_no_memory_and_hides_no_message() {
     };
     with_driven_engine(flood, move |path| {
         let (server, client) = one_to_many(path);
+        // SCTP_EVENT: SCTP_NOTIFICATIONS_STOPPED_EVENT of all associations.
+        let stopped = [&2_u32.to_ne_bytes()[..], &0x83f3_u16.to_ne_bytes(), &[1, 0]].concat();
+        server.set((SCTP, 127), &stopped).unwrap();
+        assert_eq!(server.get((SCTP, 127), &stopped), Ok(stopped));
         let address = Some("127.0.0.1:7000".parse().unwrap());
         let header = TxHeader { address, ..TxHeader::default() };
         client.send(header, b"before");
@@ -42,18 +46,25 @@ fn a_flood_of_errors_that_nobody_reads_fills_no_memory_and_hides_no_message() {
         client.send(header, b"behind");
         client.send(TxHeader { sinfo_flags: 0x200, ..header }, b"");
         let (mut errors, mut messages, mut ended) = (0, Vec::new(), false);
+        let mut told_at = Vec::new();
         while !ended {
             let (header, body) = server.receive();
             match (header.kind, u16::from_ne_bytes([body[0], body[1]])) {
                 (kind::DATA, _) => messages.push(body),
                 // SCTP_REMOTE_ERROR, and SCTP_ASSOC_CHANGE with SCTP_SHUTDOWN_COMP.
                 (_, 0x8004) => errors += 1,
+                // RFC 6458 §6.1.10: "only the sctp_tlv structure is used".
+                (_, 0x83f3) => {
+                    assert_eq!(body[2..], [0, 0, 8, 0, 0, 0]);
+                    told_at.push(errors);
+                }
                 (_, 0x8001) => ended = body[8] == 3,
                 _ => {}
             }
         }
         assert_eq!(messages, [b"before".to_vec(), b"behind".to_vec()]);
         assert!(errors > 10, "{errors}");
+        assert_eq!(told_at, [errors], "behind all that was not left out");
     });
 }
 

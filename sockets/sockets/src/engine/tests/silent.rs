@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use rustix::io::Errno;
+
 use super::*;
 use tresse_socket_protocol::abi::sinfo;
 
@@ -98,6 +100,80 @@ fn an_association_without_room_is_aborted_at_once() {
         check(&client, to_other).unwrap();
         client.send(to_other, b"still here");
         assert_eq!(other.receive().1, b"still here");
+    });
+}
+
+/// Nothing of an over-full socket is read, and an abort waits for nobody all the same.
+#[test]
+fn an_overfull_association_is_aborted_at_once() {
+    with_engine(|path| {
+        let (client, [(_silent, to_silent), (other, to_other)]) = one_to_two(path);
+        set_socket_timeout(&client.fd, Timeout::Send, Some(Duration::from_millis(300))).unwrap();
+        let header = TxHeader { kind: kind::DATA, ..to_silent };
+        let frame = [&header.encode()[..], &[7; 10 * SIZE]].concat();
+        while send(&client.fd, &frame, SendFlags::NOSIGNAL).is_ok() {}
+        assert_eq!(long::begin_with(&client, to_silent, 4).map(|_| ()), Err(errno::EAGAIN));
+        let end = TxHeader { sinfo_flags: sinfo::ABORT, ..to_silent };
+        let conn = long::begin_with(&client, end, 4).unwrap();
+        send(&conn, b"over", SendFlags::NOSIGNAL).unwrap();
+        assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
+        let began = Instant::now();
+        while check(&client, to_silent) != Err(errno::EPIPE) {
+            assert!(began.elapsed() < Duration::from_secs(20), "it ends");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        check(&client, to_other).unwrap();
+        client.send(to_other, b"still here");
+        assert_eq!(other.receive().1, b"still here");
+    });
+}
+
+/// SCTP_EOF without data needs no room, and comes once.
+#[test]
+fn an_association_without_room_ends_once() {
+    with_engine(|path| {
+        let (client, [(silent, to_silent), _]) = one_to_two(path);
+        let sent = send_until_refused(&client, to_silent);
+        let end = TxHeader { sinfo_flags: sinfo::EOF, ..to_silent };
+        let ask = || client.call(Op::CheckSend, 0, 0, &end.encode()).map(|_| ());
+        ask().unwrap();
+        client.send(end, b"");
+        assert_eq!(ask(), Err(errno::EPIPE));
+        assert_eq!(check(&client, to_silent), Err(errno::EPIPE));
+        for n in 0..sent {
+            assert_eq!(silent.receive().1[..4], n.to_be_bytes());
+        }
+        assert_eq!(silent.receive().0.kind, kind::END);
+    });
+}
+
+/// Who waits is answered when there is room, and holds up nobody meanwhile.
+#[test]
+fn room_is_told_to_who_waits_for_it() {
+    with_engine(|path| {
+        let (client, [(silent, to_silent), (other, to_other)]) = one_to_two(path);
+        let sent = send_until_refused(&client, to_silent);
+        let payload = to_silent.encode().to_vec();
+        let (op, socket, a) = (Op::CheckSend, client.id, SIZE as i64);
+        let request = Request { op, socket, a, b: 1, payload };
+        let [interrupted, patient] = [(); 2].map(|()| {
+            let conn = dial(path);
+            send(&conn, &request.encode(), SendFlags::NOSIGNAL).unwrap();
+            set_socket_timeout(&conn, Timeout::Recv, Some(Duration::from_millis(100))).unwrap();
+            assert_eq!(recv(&conn, &mut [0; 100][..], RecvFlags::empty()), Err(Errno::AGAIN));
+            conn
+        });
+        drop(interrupted);
+        check(&client, to_other).unwrap();
+        client.send(to_other, b"meanwhile");
+        assert_eq!(other.receive().1, b"meanwhile");
+        for n in 0..sent {
+            assert_eq!(silent.receive().1[..4], n.to_be_bytes());
+        }
+        set_socket_timeout(&patient, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+        assert_eq!(read_reply(&receive(&patient)).unwrap().0, 0);
+        client.send(to_silent, b"and so on");
+        assert_eq!(silent.receive().1, b"and so on");
     });
 }
 
