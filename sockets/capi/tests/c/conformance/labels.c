@@ -65,8 +65,10 @@ CASE(ipv4_has_no_flow_label)
 					   .spp_ipv6_flowlabel = 7 };
 	struct pair pair = paired(ONE);
 	int fd = new_socket(ONE);
+	socklen_t len = sizeof params.spp_address;
 	label(fd, &params);
 	SAME(told(fd, &params).spp_flags & SPP_IPV6_FLOWLABEL, 0);
+	WORKS(getpeername(pair.client, (struct sockaddr *)&params.spp_address, &len));
 	label(pair.client, &params);
 	SAME(told(pair.client, &params).spp_flags & SPP_IPV6_FLOWLABEL, 0);
 }
