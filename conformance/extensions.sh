@@ -118,10 +118,10 @@ larger_data() {
         echo "a packet of $1 was fragmented"
 }
 
-# unimportant SENDER SERVER CLIENT: whether something was given up, and only of those messages that matter least.
+# unimportant SERVER CLIENT: whether something of Tresse was given up, and only of those messages that matter least.
 unimportant() {
     local end=server
-    [ $1 = $2 ] && end=client
+    [ $1 = tresse ] && end=client
     tr -d '\r' <"$work/$end" | awk '
         /^MISSING/ { n++; if (int($2 / 4) % 2 == 0) print "message " $2 " matters and is missing" }
         END { if (n == 0) print "nothing was given up" }'
@@ -171,22 +171,16 @@ if wanted partial-reliability; then
 fi
 
 if wanted priorities; then
-    # Half of the messages do not matter, and of what is sent in the time the link takes about half. What Tresse gives up was
-    # never sent, so that there is nothing to pass over.
-    for sender in tresse kernel; do
-        hook=output
-        [ $sender = tresse ] || hook=input
-        nft add table ip narrow
-        nft add chain ip narrow $hook "{ type filter hook $hook priority 0 ; }"
-        nft add rule ip narrow $hook ip protocol 132 @th,96,8 0 limit rate over 400 kbytes/second burst 8000 bytes drop
-        words=(
-            "--size 4000 --streams 4 --interval 20 --burst 4 --send 400 --receive 0 --priorities 1,9 --send-buffer 65536"
-            "--size 4000 --streams 4 --send 0 --receive 400 --partial"
-        )
-        [ $sender = tresse ] || words=("${words[1]}" "${words[0]}")
-        both "the least important first by $sender's end" "${words[@]}" $sender:$DATA "judge=unimportant $sender"
-        nft delete table ip narrow
-    done
+    # Half of the messages do not matter, and of what is sent in the time the link takes about half. What is given up was never
+    # sent, so that there is nothing to pass over. The other direction is in the matrix: whether the kernel makes room is a matter of
+    # luck, and a message that has begun it gives up in a way that ends the association (docs/interop.md).
+    nft add table ip narrow
+    nft add chain ip narrow output "{ type filter hook output priority 0 ; }"
+    nft add rule ip narrow output ip protocol 132 @th,96,8 0 limit rate over 400 kbytes/second burst 8000 bytes drop
+    both "the least important first by Tresse's end" \
+        "--size 4000 --streams 4 --interval 20 --burst 4 --send 400 --receive 0 --priorities 1,9 --send-buffer 65536" \
+        "--size 4000 --streams 4 --send 0 --receive 400 --partial" tresse:$DATA judge=unimportant
+    nft delete table ip narrow
     # The stream scheduler (RFC 8260): a whole burst waits for the window.
     guest "tc qdisc add dev vec0 root netem delay 40ms" >/dev/null
     many="--with stream-priorities --size 1000 --streams 4"
