@@ -91,7 +91,10 @@ fn captures_are_held_against_others() {
     let out = folder.path().to_str().unwrap();
     shown(&["--out", out, "--against", file.to_str().unwrap()], &[&file]);
     let page = std::fs::read_to_string(folder.path().join("compared.html")).unwrap();
-    assert!(page.contains("acknowledged, Mbit/s over the whole") && page.contains("+0.0 %"), "{page}");
+    assert!(
+        page.contains("acknowledged, Mbit/s over the whole") && page.contains("+0.0 %"),
+        "{page}"
+    );
     assert!(page.contains("Transfer times of messages") && !page.contains("-0.1 %"), "{page}");
 }
 

@@ -25,7 +25,7 @@ mod tests;
 use std::time::Duration;
 
 pub(crate) use probes::Padding;
-use probes::Probes;
+use probes::{MAX_PROBES, Probes};
 
 use super::{HeartbeatInfo, PathSettings};
 use crate::ids::MtuSearchState;
@@ -35,9 +35,6 @@ use crate::time::Time;
 //= RFC 8899 5.1.2-1
 /// BASE_PLPMTU: IPv6 takes no less (RFC 8200 §5), and RFC 8899 §5.1.2 recommends 1200 bytes above IP and UDP.
 pub(super) const BASE: usize = 1280;
-
-/// MAX_PROBES (RFC 8899 §5.1.2).
-const MAX_PROBES: u8 = 3;
 
 /// After this many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;

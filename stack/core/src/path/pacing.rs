@@ -1,4 +1,4 @@
-//! Pacing: packets of a path leave in even steps instead of in bursts.
+//! Pacing: packets of a path leave in even steps instead of in bursts (Aggarwal, Savage & Anderson 2000).
 //!
 //! Idea: what was held up by a full buffer on another path would leave at once when it opens, and a
 //! burst of a whole window overflows the queue that a steady stream would not even fill.

@@ -39,8 +39,13 @@
 //! Where another flow fills the queue ([`rivals`](super::rivals)) nothing of this limits, paces or spares: the congestion
 //! window competes alone.
 
+mod rates;
+mod trials;
+
 use std::time::Duration;
 
+use self::rates::Rates;
+use self::trials::Trials;
 use super::pressure::Pressure;
 use super::rivals::Rivals;
 use super::window::FlightLimit;
@@ -51,21 +56,10 @@ use crate::time::Time;
 const CRUISING: f64 = 0.99;
 /// Of the rate, what is sent while the queue drains.
 const DRAINING: f64 = 0.75;
-/// Rounds that the rate is remembered for.
-const ROUNDS: usize = 10;
 /// Half the time that the smallest RTT is remembered for.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Rounds without growth after which the path is full.
-const FULL_ROUNDS: u32 = 3;
-/// Rounds without a trial after one in vain.
-const TRIAL_REST: u32 = 16;
-/// Rounds of a trial.
-const TRIAL_ROUNDS: u32 = 2;
 /// A path is narrower, not only shared, if its queue is drained this many times slower than before.
 const NARROWER: f64 = 4.0;
-/// Bounds of `s`.
-const MIN_SHIFT: u32 = 3;
-const MAX_SHIFT: u32 = 7;
 
 #[derive(Clone, Copy, Debug)]
 struct Round {
@@ -88,48 +82,15 @@ pub(crate) struct QueueLimit {
     mss: usize,
     delivered: u64,
     round: Option<Round>,
-    /// Bytes per second of the last rounds.
-    rates: [f64; ROUNDS],
-    next: usize,
+    rates: Rates,
     /// The smallest RTT of the window before this one, and of this one.
     min_rtt: [Option<Duration>; 2],
     window_since: Time,
-    growth: Growth,
     /// The queue drains until this is acknowledged.
     drain: Option<u64>,
-    trial: Option<Trial>,
-    /// Rounds until the next trial.
-    rest: u32,
-    /// A trial is this power of two smaller than the bandwidth-delay product.
-    shift: u32,
+    trials: Trials,
     pressure: Pressure,
     rivals: Rivals,
-}
-
-/// A little more is sent, to see whether the rate rises. What leaves in one round is acknowledged
-/// in the next.
-#[derive(Clone, Copy, Debug)]
-struct Trial {
-    rounds: u32,
-    /// The rate before.
-    rate: f64,
-}
-
-/// The rate when it last grew by a quarter, and rounds since.
-#[derive(Clone, Copy, Debug, Default)]
-struct Growth {
-    rate: f64,
-    rounds: u32,
-}
-
-impl Growth {
-    fn on_round(&mut self, rate: f64) {
-        if rate >= 1.25 * self.rate {
-            *self = Growth { rate, rounds: 0 };
-        } else {
-            self.rounds = self.rounds.saturating_add(1);
-        }
-    }
 }
 
 impl QueueLimit {
@@ -140,15 +101,11 @@ impl QueueLimit {
             mss,
             delivered: 0,
             round: None,
-            rates: [0.0; ROUNDS],
-            next: 0,
+            rates: Rates::default(),
             min_rtt: [None; 2],
             window_since: Time::ZERO,
-            growth: Growth::default(),
             drain: None,
-            trial: None,
-            rest: 0,
-            shift: MIN_SHIFT,
+            trials: Trials::default(),
             pressure: Pressure::default(),
             rivals: Rivals::default(),
         }
@@ -180,28 +137,19 @@ impl QueueLimit {
         let ours = self.longest_of_ours();
         let starting = self.is_starting();
         let asks = !starting && self.rivals.on_round(round.rtt, ours, empty);
-        self.rest = self.rest.saturating_sub(1);
-        if let Some(trial) = &mut self.trial {
-            trial.rounds -= 1;
-        }
+        self.trials.on_round();
         if self.has_narrowed(round, rate) {
-            self.rates = [rate; ROUNDS];
-            self.trial = None;
+            self.rates.forget(rate);
+            self.trials.stop();
         }
         if round.starved && rate <= self.rate() {
-            self.trial = self.trial.filter(|trial| trial.rounds > 0);
+            self.trials.stop_if_over();
             return asks;
         }
-        self.rates[self.next] = rate;
-        self.next = (self.next + 1) % ROUNDS;
-        self.growth.on_round(rate);
-        if let Some(trial) = self.trial.filter(|trial| trial.rounds == 0) {
-            self.trial = None;
-            let expected = trial.rate * (1.0 + 0.25 / f64::from(1u32 << self.shift));
-            self.judge_trial(self.rate() > expected);
-        }
-        if self.trial.is_none() && empty && !round.starved && self.rest == 0 {
-            self.trial = Some(Trial { rounds: TRIAL_ROUNDS, rate: self.rate() });
+        self.rates.note(rate);
+        self.trials.judge(self.rate());
+        if empty && !round.starved {
+            self.trials.begin(self.rate());
         }
         asks
     }
@@ -227,22 +175,9 @@ impl QueueLimit {
         queue && rate * NARROWER < self.rate()
     }
 
-    fn judge_trial(&mut self, worth_it: bool) {
-        if worth_it {
-            self.shift = (self.shift - 1).max(MIN_SHIFT);
-        } else {
-            self.rest = TRIAL_REST;
-            self.shift = (self.shift + 1).min(MAX_SHIFT);
-        }
-    }
-
-    fn trial_bytes(&self) -> usize {
-        self.bdp() >> self.shift
-    }
-
     /// Bytes per second; 0 before the first round.
     fn rate(&self) -> f64 {
-        self.rates.iter().copied().fold(0.0, f64::max)
+        self.rates.largest()
     }
 
     /// The bandwidth-delay product in bytes, 0 before it was measured.
@@ -305,12 +240,11 @@ impl FlightLimit for QueueLimit {
             self.round =
                 Some(Round { since: now, delivered, end, starved: false, rtt: None, late: 0 });
         }
-        let begins = self.trial.is_some_and(|trial| trial.rounds == TRIAL_ROUNDS);
-        if finished.is_some() && begins { self.trial_bytes() } else { 0 }
+        if finished.is_some() { self.trials.bytes(self.bdp()) } else { 0 }
     }
 
     fn is_starting(&self) -> bool {
-        self.growth.rounds < FULL_ROUNDS
+        self.rates.are_growing()
     }
 
     fn is_pressed(&self) -> bool {
@@ -326,11 +260,9 @@ impl FlightLimit for QueueLimit {
     }
 
     fn on_loss(&mut self) {
-        self.growth.rounds = FULL_ROUNDS;
+        self.rates.on_loss();
         self.pressure.on_loss(self.packets());
-        if self.trial.take().is_some() {
-            self.judge_trial(false);
-        }
+        self.trials.on_loss();
     }
 
     fn bytes(&self) -> usize {
@@ -349,12 +281,8 @@ impl FlightLimit for QueueLimit {
         if self.is_starting() || self.bdp() == 0 || self.rivals.are_here() {
             return None;
         }
-        let gain = match (self.drain, self.trial) {
-            (Some(_), _) => DRAINING,
-            (None, Some(_)) => 1.0 + 1.0 / f64::from(1u32 << self.shift),
-            (None, None) => CRUISING,
-        };
-        Some(gain * self.rate())
+        let gain = if self.drain.is_some() { Some(DRAINING) } else { self.trials.gain() };
+        Some(gain.unwrap_or(CRUISING) * self.rate())
     }
 }
 

@@ -8,9 +8,18 @@ use syn::visit::{self, Visit};
 pub(crate) type Module = Vec<String>;
 
 /// One file of a crate, as far as imports go.
+#[derive(Default)]
 struct File {
     /// Paths that the code names, from the root of the crate.
     paths: BTreeSet<Vec<String>>,
+    /// Those that it only hands on: `pub use`.
+    handed_on: BTreeSet<Vec<String>>,
+    /// Traits of which it holds some implementation: `dyn Trait`.
+    objects: BTreeSet<String>,
+    /// Traits that it implements.
+    implements: BTreeSet<String>,
+    /// Traits that it declares.
+    declares: BTreeSet<String>,
     /// Names that `use` brings in, and the paths that they stand for.
     names: BTreeMap<String, Vec<String>>,
 }
@@ -49,6 +58,23 @@ impl Reader<'_> {
         Some(base.iter().chain(rest).cloned().collect())
     }
 
+    /// The words of a macro's input, which is no code yet: `crate :: path :: PathId` as well as what else stands there.
+    fn read_tokens(&mut self, tokens: &str) {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        // What it documents, and other text, is no code.
+        let escaped = tokens.replace("\\\\", "").replace("\\\"", "");
+        let code: Vec<&str> = escaped.split('"').step_by(2).collect();
+        let code = code.join(" \" ");
+        let joined = code.replace(" :: ", "::").replace(":: ", "::").replace(" ::", "::");
+        for run in joined.split(|c: char| !is_part(c) && c != ':') {
+            let names: Vec<String> =
+                run.split("::").filter(|name| !name.is_empty()).map(String::from).collect();
+            if let Some(path) = self.absolute(&names) {
+                self.file.paths.insert(path);
+            }
+        }
+    }
+
     fn read_use(&mut self, before: &[String], tree: &syn::UseTree) {
         let with = |name: &syn::Ident| {
             before.iter().cloned().chain([name.to_string()]).collect::<Vec<_>>()
@@ -79,8 +105,49 @@ impl Reader<'_> {
 impl Visit<'_> for Reader<'_> {
     fn visit_item_use(&mut self, item: &syn::ItemUse) {
         if !is_for_tests(&item.attrs) {
+            let before = self.file.paths.clone();
             self.read_use(&[], &item.tree);
+            if !matches!(item.vis, syn::Visibility::Inherited) {
+                let handed_on = self.file.paths.difference(&before).cloned();
+                self.file.handed_on.extend(handed_on);
+            }
         }
+    }
+
+    /// `pub(super)` uses nothing.
+    fn visit_visibility(&mut self, _: &syn::Visibility) {}
+
+    fn visit_macro(&mut self, item: &syn::Macro) {
+        // What a macro makes of its input belongs to those who call it.
+        if !item.path.is_ident("macro_rules") {
+            self.read_tokens(&item.tokens.to_string());
+        }
+        visit::visit_macro(self, item);
+    }
+
+    fn visit_type_trait_object(&mut self, object: &syn::TypeTraitObject) {
+        for bound in &object.bounds {
+            if let syn::TypeParamBound::Trait(bound) = bound
+                && let Some(name) = bound.path.segments.last()
+            {
+                self.file.objects.insert(name.ident.to_string());
+            }
+        }
+        visit::visit_type_trait_object(self, object);
+    }
+
+    fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
+        if let Some((path, _)) = &item.trait_
+            && let Some(name) = path.segments.last()
+        {
+            self.file.implements.insert(name.ident.to_string());
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &syn::ItemTrait) {
+        self.file.declares.insert(item.ident.to_string());
+        visit::visit_item_trait(self, item);
     }
 
     fn visit_item_mod(&mut self, item: &syn::ItemMod) {
@@ -115,17 +182,21 @@ fn owner(path: &[String], files: &BTreeMap<Module, File>) -> Option<Module> {
     None
 }
 
-/// Which file uses which others, for the files of one crate: (path below `src/`, text).
-pub(crate) fn uses(sources: &[(&str, &str)]) -> BTreeMap<Module, BTreeSet<Module>> {
+fn read(sources: &[(&str, &str)]) -> BTreeMap<Module, File> {
     let mut files = BTreeMap::new();
     for (path, text) in sources {
         let module = module(path);
-        let empty = File { paths: BTreeSet::new(), names: BTreeMap::new() };
-        let mut reader = Reader { module: &module, file: empty };
+        let mut reader = Reader { module: &module, file: File::default() };
         reader.visit_file(&syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}")));
         let file = reader.file;
         files.insert(module, file);
     }
+    files
+}
+
+/// Which file uses which others, for the files of one crate: (path below `src/`, text).
+pub(crate) fn uses(sources: &[(&str, &str)]) -> BTreeMap<Module, BTreeSet<Module>> {
+    let files = read(sources);
     let used = |file: &File| file.paths.iter().filter_map(|path| owner(path, &files)).collect();
     let mut uses: BTreeMap<Module, BTreeSet<Module>> =
         files.iter().map(|(module, file)| (module.clone(), used(file))).collect();
@@ -133,6 +204,24 @@ pub(crate) fn uses(sources: &[(&str, &str)]) -> BTreeMap<Module, BTreeSet<Module
         used.remove(module);
     }
     uses
+}
+
+/// The same, and which files may call which others through a trait: who holds a `dyn Trait` calls its implementations. What
+/// a file only hands on it does not use.
+pub(crate) fn calls(sources: &[(&str, &str)]) -> BTreeMap<Module, BTreeSet<Module>> {
+    let files = read(sources);
+    let of = |module: &Module, file: &File| {
+        let own = file.paths.difference(&file.handed_on);
+        let mut used: BTreeSet<Module> = own.filter_map(|path| owner(path, &files)).collect();
+        let objects = file.objects.difference(&file.declares);
+        for object in objects {
+            let implementers = files.iter().filter(|(_, file)| file.implements.contains(object));
+            used.extend(implementers.map(|(module, _)| module.clone()));
+        }
+        used.remove(module);
+        used
+    };
+    files.iter().map(|(module, file)| (module.clone(), of(module, file))).collect()
 }
 
 /// Groups of files that use each other, directly or through others.

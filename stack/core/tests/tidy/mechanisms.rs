@@ -7,7 +7,7 @@ use syn::visit::{self, Visit};
 use super::Source;
 
 /// Folders with one mechanism per file. Their `mod.rs`, and `recovery/registry.rs`, are the registry.
-const FOLDERS: [&str; 4] = [
+pub(crate) const FOLDERS: [&str; 4] = [
     "core/src/recovery/",
     "core/src/congestion/",
     "core/src/path/scheduler/",
@@ -15,7 +15,7 @@ const FOLDERS: [&str; 4] = [
 ];
 
 /// Folders in these with one mechanism per file, too. Any other one is a mechanism as a whole.
-const GROUPS: [&str; 4] = ["bundling", "loss", "spurious", "timer"];
+pub(crate) const GROUPS: [&str; 4] = ["bundling", "loss", "spurious", "timer"];
 
 /// Files there that are no mechanism that can be left out, and why not.
 const SHARED: [(&str, &str); 14] = [
@@ -35,13 +35,13 @@ const SHARED: [(&str, &str); 14] = [
     ("suspects", "of two mechanisms that find losses"),
 ];
 
-/// Mechanisms that are outside of these folders, and their files. The `mod.rs` beside them is their registry.
-const ELSEWHERE: [(&str, &[&str]); 7] = [
+/// Mechanisms that are outside of these folders, and their files, or folders of these. The `mod.rs` beside them is their registry.
+pub(crate) const ELSEWHERE: [(&str, &[&str]); 7] = [
     ("buffer_splitting", &["core/src/path/buffer_splitting.rs"]),
     ("dac", &["core/src/ack/dac.rs"]),
     ("no_delay", &["core/src/ack/no_delay.rs"]),
     ("pacing", &["core/src/path/pacing.rs", "core/src/path/bursts.rs"]),
-    ("queue_limit", &["core/src/path/queue_limit.rs"]),
+    ("queue_limit", &["core/src/path/queue_limit.rs", "core/src/path/queue_limit/"]),
     ("retransmission_policy", &["core/src/path/rtx_policy.rs"]),
     ("sack_window", &["core/src/scoreboard/window.rs"]),
 ];
@@ -58,8 +58,8 @@ const LOCAL: [&str; 1] = ["budget"];
 const SENDING: [&str; 2] = ["send/", "path/window.rs"];
 
 /// Words with the name of a mechanism in them that are no such names: what a program sets with
-/// SCTP_NODELAY (RFC 6458 §8.1.5), a term of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
-const TERMS: [&str; 3] = ["no_delay", "pacing_rate", "trust_immediate_sack"];
+/// SCTP_NODELAY (RFC 6458 §8.1.5), terms of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
+const TERMS: [&str; 4] = ["no_delay", "pacing_gain", "pacing_rate", "trust_immediate_sack"];
 
 /// The causes of RFC 9260 itself. What is sent again for another one is for a mechanism, or a scheduler, to say.
 const CAUSES: [&str; 4] = ["FastRetransmit", "PathFailure", "Timeout", "ZeroWindowProbe"];
@@ -84,7 +84,12 @@ fn is_at_home(mechanism: &str, name: &str) -> bool {
     let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let beside = |file: &str| folder(file) == folder(name) && name.ends_with("/mod.rs");
     let home = ELSEWHERE.iter().find(|(other, _)| *other == mechanism);
-    home.is_some_and(|(_, files)| files.iter().any(|file| *file == name || beside(file)))
+    home.is_some_and(|(_, files)| files.iter().any(|file| is_of(file, name) || beside(file)))
+}
+
+/// Whether this is that file, or in that folder.
+pub(crate) fn is_of(of: &str, name: &str) -> bool {
+    of == name || (of.ends_with('/') && name.starts_with(of))
 }
 
 fn stem(name: &str) -> &str {

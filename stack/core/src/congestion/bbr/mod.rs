@@ -32,6 +32,7 @@ mod cycle;
 mod loss_response;
 mod model;
 mod probe_rtt;
+mod state;
 mod window;
 
 use std::time::Duration;
@@ -40,59 +41,18 @@ use self::cycle::Cycle;
 use self::loss_response::Losses;
 use self::model::{Aggregation, FullPipe, Model, Rounds};
 use self::probe_rtt::MinRtt;
+use self::state::{STARTUP_GAIN, State};
 use super::rfc9260::Rfc9260;
 use super::{AckFacts, CongestionControl, Coupled};
 use crate::scoreboard::{LossSample, RateSample};
 use crate::time::Time;
 
-/// StartupPacingGain: 4 ln 2.
-const STARTUP_GAIN: f64 = 2.77;
 /// 1 - PacingMarginPercent.
 const PACING_MARGIN: f64 = 0.99;
 /// MinPipeCwnd, in packets.
 const LEAST_CWND: f64 = 4.0;
 /// What the first window is taken to last before anything was measured.
 const FIRST_RTT: Duration = Duration::from_millis(1);
-
-/// What it does at present.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Startup,
-    Drain,
-    Down,
-    Cruise,
-    Refill,
-    Up,
-    ProbeRtt,
-}
-
-impl State {
-    const fn pacing_gain(self) -> f64 {
-        match self {
-            State::Startup => STARTUP_GAIN,
-            State::Drain => 0.5,
-            State::Down => 0.9,
-            State::Up => 1.25,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
-        }
-    }
-
-    const fn cwnd_gain(self) -> f64 {
-        match self {
-            State::Up => 2.25,
-            State::ProbeRtt => 0.5,
-            _ => 2.0,
-        }
-    }
-
-    const fn probes_bandwidth(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
-    }
-
-    const fn is_probe_bw(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
-    }
-}
 
 /// Whether the window was used up, in this round and in the one before.
 #[derive(Clone, Copy, Debug, Default)]

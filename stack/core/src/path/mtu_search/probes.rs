@@ -4,8 +4,10 @@ use smallvec::SmallVec;
 
 use super::super::HeartbeatInfo;
 
+/// MAX_PROBES (RFC 8899 §5.1.2).
+pub(super) const MAX_PROBES: u8 = 3;
 /// So many are remembered.
-const REMEMBERED: usize = super::MAX_PROBES as usize;
+const REMEMBERED: usize = MAX_PROBES as usize;
 
 /// Where the bytes are that make a probe as long as it is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

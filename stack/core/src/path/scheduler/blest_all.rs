@@ -1,4 +1,4 @@
-//! Blocking Estimation over all paths: [`blest`](super::blest) asks what the fastest path would send while a packet
+//! Blocking Estimation (Ferlin et al. 2016) over all paths: [`blest`](super::blest) asks what the fastest path would send while a packet
 //! is under way on a slow one. Here all the others do, at the rates that they have.
 //!
 //! Idea: the path with the shortest RTT need not be the one that carries most. Beside a path of 0.5 Mbit/s and 5 ms one

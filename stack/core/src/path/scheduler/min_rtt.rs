@@ -1,4 +1,4 @@
-//! Smallest RTT first, the default scheduler of Multipath TCP.
+//! Smallest RTT first, the default scheduler of Multipath TCP (RFC 8684) in Linux.
 //!
 //! `next = open path with the smallest SRTT`
 

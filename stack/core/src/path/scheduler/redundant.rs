@@ -1,4 +1,5 @@
-//! Redundant: a thin stream goes over all paths at once, so that no loss on one of them delays it.
+//! Redundant: a thin stream goes over all paths at once, so that no loss on one of them delays it (as Frömmgen et al. 2016 do for
+//! Multipath TCP).
 //!
 //! Idea: a thin stream leaves most of every path unused, and its messages are worth more than the
 //! bytes. When the stream is not thin this is [`min_rtt`](super::min_rtt).

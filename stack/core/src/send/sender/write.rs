@@ -2,119 +2,23 @@
 
 mod bundle;
 mod chunk;
+mod packet;
 
-use tresse_wire::{DataFlags, PacketWriter, padded};
+use tresse_wire::{DataFlags, padded};
 
 use super::Sender;
-use crate::event::{LossCause, TraceEvent};
+use crate::event::TraceEvent;
 use crate::path::{PathId, Paths};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};
 use crate::send::context::Context;
-use crate::send::distribution::Copies;
 use crate::send::zero_window;
 use crate::state::State;
 use crate::streams::send_queue::Policy;
 use chunk::write_chunk;
-
-/// The packet with DATA that leaves next.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    path: PathId,
-    what: What,
-}
-
-/// What it is for.
-#[derive(Clone, Debug)]
-enum What {
-    /// Lost chunks, from this one on.
-    Lost(u64),
-    New,
-    /// This chunk, which is in flight, before T3-rtx expires.
-    Repeat(u64, LossCause),
-    /// Copies of these chunks, which another path carries.
-    Copies(Copies),
-}
-
-impl Plan {
-    pub(crate) const fn path(&self) -> PathId {
-        self.path
-    }
-
-    /// It is for lost chunks.
-    pub(crate) const fn is_retransmission(&self) -> bool {
-        matches!(self.what, What::Lost(_))
-    }
-
-    /// It is for chunks in flight.
-    pub(crate) const fn is_copy(&self) -> bool {
-        matches!(self.what, What::Repeat(..) | What::Copies(_))
-    }
-}
-
-/// What a packet carried, for timers and counters.
-#[derive(Default)]
-struct Carried {
-    new: u32,
-    retransmitted: u32,
-    /// Chunks in flight, sent once more.
-    copies: u32,
-    cause: Option<LossCause>,
-    restart_t3: bool,
-    /// The last new chunk asks for a SACK at once.
-    asks_for_sack: bool,
-    /// Bytes of DATA chunks.
-    bytes: usize,
-    /// The highest sequence number.
-    highest: u64,
-    /// The shared key of all its chunks, if they name one.
-    key: Option<u16>,
-    /// It is not to be marked: it probes a window, or begins with chunks that set an association up.
-    unmarked: bool,
-}
-
-impl Carried {
-    fn is_empty(&self) -> bool {
-        self.new + self.retransmitted + self.copies == 0
-    }
-
-    /// Whether a chunk with this key may be among them: a packet has one AUTH chunk (RFC 4895 §5.1).
-    fn takes(&self, key: Option<u16>) -> bool {
-        self.key == key || self.is_empty()
-    }
-}
-
-/// A packet with DATA that is being written.
-pub(crate) struct DataPacket<'b> {
-    path: PathId,
-    writer: PacketWriter<'b>,
-    carried: Carried,
-}
-
-impl<'b> DataPacket<'b> {
-    pub(crate) fn new(path: PathId, writer: PacketWriter<'b>) -> DataPacket<'b> {
-        DataPacket { path, writer, carried: Carried::default() }
-    }
-
-    pub(crate) const fn path(&self) -> PathId {
-        self.path
-    }
-
-    pub(crate) fn writer(&mut self) -> &mut PacketWriter<'b> {
-        &mut self.writer
-    }
-
-    /// It is not ECT, whatever it carries.
-    pub(crate) fn leave_unmarked(&mut self) {
-        self.carried.unmarked = true;
-    }
-
-    /// No chunk was written yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.carried.is_empty()
-    }
-}
+use packet::{Carried, What};
+pub(crate) use packet::{DataPacket, Plan};
 
 impl Sender {
     //= RFC 9260 6.1-1

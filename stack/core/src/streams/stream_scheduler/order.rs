@@ -1,4 +1,4 @@
-//! Lines that wait for their turn, by their place.
+//! Lines that wait for their turn, by their place; for the schedulers of RFC 8260 §3.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

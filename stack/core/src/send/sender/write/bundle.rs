@@ -1,7 +1,7 @@
 //! Packets with chunks that are in flight already: filled-up retransmissions, copies in front of new
 //! data, and what leaves before T3-rtx expires.
 
-use super::{DataPacket, Plan, What};
+use super::packet::{DataPacket, Plan, What};
 use crate::event::LossCause;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Recovery, Worth};

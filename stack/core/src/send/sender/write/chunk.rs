@@ -2,7 +2,7 @@
 
 use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn};
 
-use super::DataPacket;
+use super::packet::DataPacket;
 use crate::event::{LossCause, TraceEvent};
 use crate::recovery::Sent;
 use crate::scoreboard::{NewChunk, Scoreboard};
