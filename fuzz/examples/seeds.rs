@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use tresse_wire::{
     AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, CauseCode, CauseWriter, CommonHeader, Cwr, DataFlags, Ecne, Fsn, GapAckBlock,
-    ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
+    ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketDrop, PacketWriter, ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
 };
@@ -22,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 35] = [
+const SEEDS: [(&str, Write); 36] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -54,6 +54,7 @@ const SEEDS: [(&str, Write); 35] = [
     ("re_config_response", |w| w.re_config(&responses())),
     ("asconf", |w| asconf(w)),
     ("asconf_ack", |w| asconf_ack(w)),
+    ("packet_drop", |w| w.packet_drop(&packet_drop())),
     ("auth", |w| {
         w.auth(&Auth { key: 5, algorithm: HmacIdentifier::SHA_256, hmac: &[7; 32] });
         data(w, b"authentic");
@@ -108,6 +109,20 @@ fn i_forward_tsn(writer: &mut PacketWriter<'_>) {
 fn sack(writer: &mut PacketWriter<'_>) {
     let gaps = [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
     writer.sack(Tsn(12), 4660, gaps.into_iter(), [Tsn(19), Tsn(19)].into_iter());
+}
+
+/// It quotes a packet of which the end is cut off.
+fn packet_drop() -> PacketDrop<'static> {
+    PacketDrop {
+        from_middle_box: false,
+        bad_checksum: true,
+        truncated_from: Some(60),
+        bandwidth: 65_536,
+        queued: 512,
+        packet: &[
+            0x13, 0x88, 0x17, 0x70, 0, 0, 0, 7, 1, 2, 3, 4, 0, 3, 0, 21, 0, 0, 0, 9, 0, 1, 0, 2, 0, 0, 0, 3, 104, 101,
+        ],
+    }
 }
 
 fn nr_sack(writer: &mut PacketWriter<'_>) {

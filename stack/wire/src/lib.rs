@@ -1,7 +1,7 @@
 //! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
 //! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk,
-//! the RE-CONFIG chunk of RFC 6525, the AUTH chunk of RFC 4895, the ASCONF chunks of RFC 5061, and
-//! the ECNE and CWR chunks of RFC 4960, Appendix A.
+//! the RE-CONFIG chunk of RFC 6525, the AUTH chunk of RFC 4895, the ASCONF chunks of RFC 5061,
+//! the ECNE and CWR chunks of RFC 4960, Appendix A, and the PKTDROP chunk of draft-stewart-sctp-pktdrprep.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -49,6 +49,7 @@ mod list;
 mod packet;
 mod packet_id;
 mod parameter;
+mod quote;
 mod reader;
 mod text;
 mod tlv;
@@ -74,6 +75,7 @@ pub use chunk::i_forward_tsn::{IForwardTsn, SKIPPED_MESSAGES_LEN, SkippedMessage
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
 pub use chunk::nr_sack::NrSack;
+pub use chunk::packet_drop::{PACKET_DROP_HEADER_LEN, PacketDrop};
 pub use chunk::pad::Pad;
 pub use chunk::re_config::ReConfig;
 pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack, SackFlags};
@@ -97,6 +99,7 @@ pub use parameter::{
     ErrorDetectionMethod, Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters,
     ParsedParameters, RawParameter, RawParameters,
 };
+pub use quote::{Quote, QuotedChunk};
 pub use text::{printable, printable_lines};
 pub use tlv::padded;
 pub use types::{AsconfNumber, Fsn, Mid, Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};

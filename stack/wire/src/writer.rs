@@ -4,7 +4,7 @@ use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
     Asconf, AsconfAck, Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Cwr, Data,
-    DataFlags, Ecne, GapAckBlock, IData, InitFields, Pad, Ppid, SackFlags, Shutdown,
+    DataFlags, Ecne, GapAckBlock, IData, InitFields, PacketDrop, Pad, Ppid, SackFlags, Shutdown,
     ShutdownComplete, SkippedMessages, SkippedStream, Ssn, StreamId, Timestamp, Tsn,
 };
 
@@ -223,6 +223,12 @@ impl<'b> PacketWriter<'b> {
     /// Appends an AUTH chunk (RFC 4895 §5.1) as it is; [`authenticate`](crate::authenticate) makes one for a packet.
     pub fn auth(&mut self, auth: &Auth<'_>) {
         auth.emit(self.buffer);
+    }
+
+    /// Appends a PKTDROP chunk (draft-stewart-sctp-pktdrprep) of
+    /// [`PACKET_DROP_HEADER_LEN`](crate::PACKET_DROP_HEADER_LEN) bytes, the quoted packet, and padding.
+    pub fn packet_drop(&mut self, report: &PacketDrop<'_>) {
+        report.emit(self.buffer);
     }
 
     /// Appends a PAD chunk (RFC 4820 §3) of `len` bytes, its header included: no less than 4, no more than a Chunk Length can

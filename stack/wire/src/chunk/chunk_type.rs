@@ -45,6 +45,8 @@ code_points! {
     I_DATA = 64, "I-DATA";
     /// Address configuration acknowledgement (RFC 5061 §4.1.2), see [`AsconfAck`](crate::AsconfAck).
     ASCONF_ACK = 128, "ASCONF-ACK";
+    /// Packet drop report (draft-stewart-sctp-pktdrprep), see [`PacketDrop`](crate::PacketDrop).
+    PACKET_DROP = 129, "PKTDROP";
     /// Stream reconfiguration (RFC 6525 §3.1), see [`ReConfig`](crate::ReConfig).
     RE_CONFIG = 130, "RE-CONFIG";
     /// Padding (RFC 4820 §3), see [`Pad`](crate::Pad).

@@ -27,6 +27,7 @@ pub(crate) mod i_forward_tsn;
 pub(crate) mod init;
 pub(crate) mod init_ack;
 pub(crate) mod nr_sack;
+pub(crate) mod packet_drop;
 pub(crate) mod pad;
 pub(crate) mod re_config;
 pub(crate) mod sack;
@@ -41,8 +42,8 @@ pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
     Abort, Asconf, AsconfAck, Auth, ChunkError, CookieEcho, Cwr, Data, Ecne, ErrorChunk,
-    ForwardTsn, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig,
-    Sack, Shutdown, ShutdownComplete, Timestamp,
+    ForwardTsn, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, PacketDrop,
+    Pad, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -120,6 +121,8 @@ pub enum Chunk<'a> {
     IData(IData<'a>),
     /// Acknowledges ASCONF (RFC 5061 §4.1.2).
     AsconfAck(AsconfAck<'a>),
+    /// Quotes a packet that was dropped (draft-stewart-sctp-pktdrprep).
+    PacketDrop(PacketDrop<'a>),
     /// Asks to change streams, or answers that (RFC 6525 §3.1).
     ReConfig(ReConfig<'a>),
     /// Passes over DATA chunks that are not sent any more (RFC 3758 §3.2).
@@ -172,6 +175,7 @@ impl<'a> Chunk<'a> {
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::I_DATA => Self::IData(IData::parse(raw)?),
             ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::parse(raw)?),
+            ChunkType::PACKET_DROP => Self::PacketDrop(PacketDrop::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
             ChunkType::ASCONF => Self::Asconf(Asconf::parse(raw)?),
@@ -205,6 +209,7 @@ impl<'a> Chunk<'a> {
             Self::NrSack(_) => ChunkType::NR_SACK,
             Self::IData(_) => ChunkType::I_DATA,
             Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
+            Self::PacketDrop(_) => ChunkType::PACKET_DROP,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Asconf(_) => ChunkType::ASCONF,

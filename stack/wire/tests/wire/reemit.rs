@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use tresse_wire::{
     Asconf, AsconfAck, Cause, CauseWriter, Causes, Chunk, ChunkError, Packet, PacketError,
-    PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, RawChunk, checksum,
+    PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Quote, RawChunk, checksum,
 };
 
 /// Checks any bytes: the parser must not panic, and writing must preserve the meaning.
@@ -99,11 +99,22 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::IForwardTsn(chunk)) => {
             writer.i_forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
         }
+        Ok(Chunk::PacketDrop(report)) => {
+            check_quote(report.packet);
+            writer.packet_drop(&report);
+        }
         Ok(Chunk::Pad(pad)) => writer.pad(pad.len),
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
         Ok(Chunk::Auth(auth)) => writer.auth(&auth),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }
+}
+
+/// Walks a quoted packet, of which nothing is certain.
+fn check_quote(bytes: &[u8]) {
+    let Some(quote) = Quote::parse(bytes) else { return assert!(bytes.len() < 12) };
+    let quoted: usize = quote.chunks().map(|chunk| 4 + chunk.value.len()).sum();
+    assert!(quoted <= bytes.len() - 12);
 }
 
 /// Writes parameters from their validated form; a list with a framing error is repeated as it is.

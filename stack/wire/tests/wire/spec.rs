@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tresse_wire::{
     AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, Cause, CauseCode,
     CauseWriter, Causes, Chunk, CommonHeader, Cwr, DataFlags, Ecne, ErrorDetectionMethod, Fsn,
-    GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter,
-    ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
+    GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet, PacketDrop, PacketWriter,
+    Parameter, ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId,
     Tsn, VerificationTag,
 };
@@ -39,6 +39,7 @@ pub(crate) enum ChunkSpec {
     IForwardTsn(Tsn, Vec<SkippedMessages>),
     Timestamp(u32, u32),
     Auth(u16, HmacIdentifier, Vec<u8>),
+    PacketDrop([bool; 2], Option<u16>, [u32; 2], Vec<u8>),
     Pad(usize),
     Unknown(Vec<u8>),
 }
@@ -169,6 +170,18 @@ impl ChunkSpec {
                 writer.i_data(&i_data_of(*tsn, *stream, *mid, *number, *flags, payload));
             }
             Self::IForwardTsn(tsn, skipped) => writer.i_forward_tsn(*tsn, skipped.iter().copied()),
+            Self::PacketDrop([from_middle_box, bad_checksum], truncated_from, numbers, packet) => {
+                let ([bandwidth, queued], truncated_from) = (*numbers, *truncated_from);
+                let (from_middle_box, bad_checksum) = (*from_middle_box, *bad_checksum);
+                writer.packet_drop(&PacketDrop {
+                    from_middle_box,
+                    bad_checksum,
+                    truncated_from,
+                    bandwidth,
+                    queued,
+                    packet,
+                });
+            }
             Self::Pad(len) => writer.pad(*len),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Auth(key, algorithm, hmac) => {
@@ -227,6 +240,12 @@ impl ChunkSpec {
             Chunk::IForwardTsn(chunk) => {
                 Self::IForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
             }
+            Chunk::PacketDrop(d) => Self::PacketDrop(
+                [d.from_middle_box, d.bad_checksum],
+                d.truncated_from,
+                [d.bandwidth, d.queued],
+                d.packet.to_vec(),
+            ),
             Chunk::Pad(pad) => Self::Pad(pad.len),
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
             Chunk::Auth(auth) => Self::Auth(auth.key, auth.algorithm, auth.hmac.to_vec()),
@@ -659,7 +678,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number = any::<u8>().prop_filter(
         "known",
-        |number| !matches!(number, 0..=16 | 64 | 128 | 130 | 132 | 160 | 192..=194),
+        |number| !matches!(number, 0..=16 | 64 | 128..=130 | 132 | 160 | 192..=194),
     );
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
@@ -686,6 +705,11 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         vec(cause(), 0..6).prop_map(ChunkSpec::Error),
         bytes().prop_map(ChunkSpec::CookieEcho),
         Just(ChunkSpec::CookieAck),
+        (any::<([bool; 2], Option<u16>, [u32; 2])>(), bytes()).prop_map(
+            |((flags, length, numbers), packet)| {
+                ChunkSpec::PacketDrop(flags, length, numbers, packet)
+            }
+        ),
         (4..2000usize).prop_map(ChunkSpec::Pad),
         (tsn(), any::<Option<u32>>())
             .prop_map(|(lowest_tsn, packets)| ChunkSpec::Ecne(Ecne { lowest_tsn, packets })),
