@@ -26,7 +26,8 @@ typedef int peer_socket;
 #define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search, stream-priorities"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
-	{ "nr-sack", "no NR-SACK chunks" }
+	{ "nr-sack", "no NR-SACK chunks" }, \
+	{ "packet-drop-reports", "no packet drop reports" }
 #define PEER_SHA_256 true
 #define PEER_PRIORITY SCTP_PR_SCTP_PRIO
 

@@ -178,6 +178,8 @@ func check(o *options) {
 		unsupported("pion/sctp has no call that searches the path MTU with probes (RFC 8899)")
 	case o.with == "nr-sack":
 		unsupported("pion/sctp has no NR-SACK chunks")
+	case o.with == "packet-drop-reports":
+		unsupported("pion/sctp has no packet drop reports")
 	case o.with == "ecn":
 		unsupported("pion/sctp has no ECN")
 	case o.with == "interleaving", o.with == "zero-checksum":

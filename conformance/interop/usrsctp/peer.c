@@ -18,7 +18,7 @@ typedef struct socket *peer_socket;
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf, ecn"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf, ecn, packet-drop-reports"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "mtu-search", "no call that searches the path MTU with probes (RFC 8899)" }
@@ -89,6 +89,7 @@ static void start_stack(void)
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
 	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));
 	usrsctp_sysctl_set_sctp_nrsack_enable(with("nr-sack"));
+	usrsctp_sysctl_set_sctp_pktdrop_enable(with("packet-drop-reports"));
 }
 
 static struct socket *open_socket(void)

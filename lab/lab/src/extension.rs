@@ -29,6 +29,8 @@ pub enum Extension {
     ZeroChecksum,
     /// ECN (RFC 3168): packets may be marked.
     Ecn,
+    /// Packets that arrive damaged are reported (draft-stewart-sctp-pktdrprep).
+    PacketDropReports,
     /// INIT is padded to 80 bytes (RFC 4820).
     Padding,
     /// The path MTU is searched by probes (RFC 8899): packets begin with 1280 bytes.
@@ -37,7 +39,7 @@ pub enum Extension {
 
 impl Extension {
     /// All of them, in the order in which they are switched on.
-    pub const ALL: [Extension; 10] = [
+    pub const ALL: [Extension; 11] = [
         Extension::PartialReliability,
         Extension::StreamReconfiguration,
         Extension::Interleaving,
@@ -46,6 +48,7 @@ impl Extension {
         Extension::NrSack,
         Extension::ZeroChecksum,
         Extension::Ecn,
+        Extension::PacketDropReports,
         Extension::Padding,
         // It takes the MTU that others have made room in.
         Extension::MtuProbes,
@@ -63,6 +66,7 @@ impl Extension {
             Extension::NrSack => "nr-sack",
             Extension::ZeroChecksum => "zero-checksum",
             Extension::Ecn => "ecn",
+            Extension::PacketDropReports => "packet-drop-reports",
             Extension::Padding => "padding",
             Extension::MtuProbes => "mtu-probes",
         }
@@ -103,6 +107,7 @@ impl Extension {
             }
             Extension::ZeroChecksum => offered.zero_checksum = true,
             Extension::Ecn => offered.ecn = true,
+            Extension::PacketDropReports => offered.packet_drop_reports = true,
             Extension::Padding => config.init_size = AssociationConfig::default().init_size,
             Extension::MtuProbes if config.mtu_discovery == MtuDiscovery::Icmp => {
                 config.mtu_discovery = MtuDiscovery::probes(config.mtu);
@@ -266,6 +271,7 @@ mod tests {
             zero_checksum: true,
             address_reconfiguration: true,
             ecn: true,
+            packet_drop_reports: true,
         };
         assert_eq!(config.extensions, all);
         assert_eq!((config.mtu, config.mtu_discovery), (1544, MtuDiscovery::probes(1544)));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
-use tresse_netem::{Class, Link, LinkConfig, LinkStats, Nanos};
+use tresse_netem::{Class, Delivery, Link, LinkConfig, LinkStats, Nanos};
 use tresse_wire::{ChunkType, Packet};
 
 /// What a datagram costs on a link beyond itself: the headers of IPv4 and UDP.
@@ -155,7 +155,11 @@ impl Wires {
             for direction in BOTH {
                 let now = self.now();
                 while let Some(delivery) = self.links[direction as usize].poll(now) {
-                    self.send(direction, &delivery.packet).await;
+                    let Delivery { mut packet, corruption, .. } = delivery;
+                    if let Some(corruption) = corruption {
+                        corruption.apply(&mut packet);
+                    }
+                    self.send(direction, &packet).await;
                 }
             }
         }

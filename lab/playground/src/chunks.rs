@@ -80,6 +80,9 @@ fn describe(chunk: &wire::Chunk<'_>, there: bool, first: &mut FirstTsns) -> Chun
         wire::Chunk::ReConfig(_) => empty("RE-CONFIG"),
         wire::Chunk::ForwardTsn(_) => empty("FORWARD TSN"),
         wire::Chunk::IForwardTsn(_) => empty("I-FORWARD-TSN"),
+        wire::Chunk::PacketDrop(report) => {
+            plain("PKTDROP", format!("{} bytes quoted", report.packet.len()))
+        }
         wire::Chunk::Pad(_) => empty("PAD"),
         wire::Chunk::Timestamp(_) => empty("TIMESTAMP"),
         _ => empty("unknown"),

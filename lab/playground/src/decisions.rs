@@ -178,6 +178,9 @@ fn declared(cause: LossCause, misses: u32) -> String {
             "what was sent later has arrived, and the reordering window is over (RACK, RFC 8985)"
                 .to_owned()
         }
+        LossEvidence::Reported => {
+            "the peer got it damaged, and said so (packet drop report)".to_owned()
+        }
         LossEvidence::Void if cause.purpose() == LossPurpose::Probe => {
             "it was a probe of a closed window, which is open now".to_owned()
         }

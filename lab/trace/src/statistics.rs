@@ -97,7 +97,8 @@ pub enum Class {
     /// Reported missing, but less often than a fast retransmit takes, and sent again sooner than a timer could
     /// expire: Early Retransmit (RFC 5827), RACK (RFC 8985), the fast retransmit of thin streams.
     Early,
-    /// None of these, as its sender's log says: its path failed, or it leaves over another one as well.
+    /// None of these, as its sender's log says: its path failed, it leaves over another one as well, or the peer has told that it
+    /// came damaged.
     Other,
 }
 
@@ -115,7 +116,9 @@ impl Class {
 
     /// The class of what a sender of ours calls a cause (docs/qlog.md).
     pub(crate) fn of_cause(cause: &str) -> Class {
-        use LossEvidence::{Counted, FewerCounted, InFlight, OneSack, Overtaken, TimedOut, Void};
+        use LossEvidence::{
+            Counted, FewerCounted, InFlight, OneSack, Overtaken, Reported, TimedOut, Void,
+        };
         use LossPurpose::{Copy, Detour, Filling, Probe, Repair};
         let Some(cause) = LossCause::named(cause) else { return Class::Other };
         match (cause.evidence(), cause.purpose()) {
@@ -124,7 +127,7 @@ impl Class {
             (FewerCounted | OneSack | Overtaken, _) => Class::Early,
             (InFlight | Void, Probe) => Class::Probe,
             (InFlight | Void, Filling) => Class::InFlight,
-            (InFlight | Void, Repair | Detour | Copy) => Class::Other,
+            (InFlight | Void, Repair | Detour | Copy) | (Reported, _) => Class::Other,
         }
     }
 
@@ -343,7 +346,8 @@ mod tests {
             .into_iter()
             .filter(|cause| Class::of_cause(cause.name()) == Class::Other)
             .collect();
-        assert_eq!(other, [LossCause::PathFailure, LossCause::Rescheduled, LossCause::Redundant]);
+        use LossCause::{PacketDropReport, PathFailure, Redundant, Rescheduled};
+        assert_eq!(other, [PathFailure, Rescheduled, Redundant, PacketDropReport]);
         assert_eq!(Class::of_cause(LossCause::Timeout.name()), Class::Timeout);
         assert_eq!(Class::of_cause(LossCause::Rack.name()), Class::Early);
     }

@@ -38,6 +38,11 @@ pub struct Extensions {
     /// `false`. Where a link drops what it could mark, or clears the marks, everything is as without; where packets that may be
     /// marked vanish, ECN is given up on that path. The carrier must set and read the ECN field.
     pub ecn: bool,
+    /// Packets that arrive with a wrong checksum are sent back to the peer, which sends what was in them again at once, without
+    /// reducing a window (packet drop reports, draft-stewart-sctp-pktdrprep, as FreeBSD has them). Default `false`. It helps on
+    /// links that damage packets, such as radio, and costs a packet for each that is damaged; elsewhere nothing. Who can forge
+    /// packets of the peer can have as many sent to it: `docs/security.md`.
+    pub packet_drop_reports: bool,
 }
 
 impl Extensions {
@@ -50,6 +55,7 @@ impl Extensions {
         zero_checksum: false,
         address_reconfiguration: false,
         ecn: false,
+        packet_drop_reports: false,
     };
 
     //= RFC 3758 3.3.2-4
@@ -63,6 +69,7 @@ impl Extensions {
             zero_checksum: self.zero_checksum && other.zero_checksum,
             address_reconfiguration: self.address_reconfiguration && other.address_reconfiguration,
             ecn: self.ecn && other.ecn,
+            packet_drop_reports: self.packet_drop_reports && other.packet_drop_reports,
         }
     }
 }

@@ -115,6 +115,7 @@ impl Capabilities {
             (self.i_forward_tsn, ChunkType::I_FORWARD_TSN),
             (self.chosen.address_reconfiguration, ChunkType::ASCONF),
             (self.chosen.address_reconfiguration, ChunkType::ASCONF_ACK),
+            (self.chosen.packet_drop_reports, ChunkType::PACKET_DROP),
             // Linux looks at nothing else.
             (self.chosen.authentication, ChunkType::AUTH),
         ];
@@ -168,6 +169,7 @@ impl Capabilities {
                 // The cookie has it beside these.
                 address_reconfiguration: false,
                 ecn: false,
+                packet_drop_reports: false,
             },
         }
     }
@@ -299,6 +301,7 @@ pub(crate) fn read_init<'a>(
                 let extensions = &mut init.peer.extensions;
                 extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
+                extensions.chosen.packet_drop_reports |= types.contains(&ChunkType::PACKET_DROP.0);
                 extensions.chosen.interleaving |= types.contains(&ChunkType::I_DATA.0);
                 extensions.i_forward_tsn |= types.contains(&ChunkType::I_FORWARD_TSN.0);
                 let both = AUTHENTICATED.iter().all(|kind| types.contains(&kind.0));

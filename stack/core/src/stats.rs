@@ -88,6 +88,10 @@ tresse_counters::counters! {
         cwrs_sent: "CWR chunks sent";
         cwrs_received: "CWR chunks received";
         ecn_given_up: "Paths on which packets that may be marked vanished";
+        /// draft-stewart-sctp-pktdrprep.
+        packet_drop_reports_sent: "Packets received damaged that the peer was told of";
+        packet_drop_reports_received: "PKTDROP chunks received: packets that came damaged to the peer";
+        packet_drop_reports_ignored: "PKTDROP chunks received that nothing was sent again for";
         wrong_tag: "Packets discarded for a wrong verification tag";
         malformed_chunks: "Chunks discarded as malformed or impossible";
     }

@@ -14,7 +14,8 @@ use tresse::{
 };
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
 use tresse_wire::{
-    Cwr, Ecne, GapAckBlock, Mid, Packet, PacketWriter, RawChunk, SackFlags, SkippedMessages,
+    Cwr, Ecne, GapAckBlock, Mid, Packet, PacketDrop, PacketWriter, RawChunk, SackFlags,
+    SkippedMessages,
 };
 
 const LONG: Duration = Duration::from_secs(60);
@@ -314,6 +315,14 @@ impl Observer for Forwards {
         let flags = SackFlags::default();
         let repeated = std::iter::once(Tsn(4));
         writer.nr_sack(flags, Tsn(3), 9000, block(2, 3), block(5, 8), repeated);
+        writer.packet_drop(&PacketDrop {
+            from_middle_box: false,
+            bad_checksum: true,
+            truncated_from: Some(1500),
+            bandwidth: 65_536,
+            queued: 512,
+            packet: &[7; 30],
+        });
         writer.finish();
         self.qlog.packet(&ObservedPacket { packet: &bytes, ..*observed });
     }
@@ -376,6 +385,11 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
         {
             "chunk_type": "NR-SACK", "length": 32, "cumulative_tsn_ack": 3, "a_rwnd": 9000,
             "gap_ack_blocks": [[2, 3]], "nr_gap_ack_blocks": [[5, 8]], "duplicate_tsns": [4],
+        },
+        {
+            "chunk_type": "PKTDROP", "length": 46, "from_middle_box": false,
+            "bad_checksum": true, "bandwidth": 65_536, "queued": 512,
+            "truncated_length": 1500, "quoted_length": 30,
         },
     ]);
     assert!(echoes.contains(&&expected.as_array().unwrap()[..]), "{echoes:?}");

@@ -168,6 +168,9 @@ impl Options {
                         "{stack} has no call that searches the path MTU with probes (RFC 8899)"
                     )),
                     "nr-sack" => unsupported(&format!("{stack} has no NR-SACK chunks")),
+                    "packet-drop-reports" => {
+                        unsupported(&format!("{stack} has no packet drop reports"));
+                    }
                     "ecn" => unsupported(&format!("{stack} has no ECN")),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },

@@ -115,6 +115,8 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::MtuSearch => searched::by_tresse(scene),
         Subject::MtuSearchByPeer => searched::by_peer(scene),
         Subject::NonRenegable => kept::play(scene),
+        Subject::Damaged => damaged::reported(scene),
+        Subject::DamagedUnreported => damaged::unreported(scene),
     }
 }
 

@@ -6,6 +6,7 @@
 mod added;
 mod authenticated;
 mod cells;
+mod damaged;
 mod ends;
 mod interleaved;
 mod kept;
@@ -142,6 +143,10 @@ pub enum Subject {
     MtuSearchByPeer,
     /// Both ends say in NR-SACKs what they will keep, through loss.
     NonRenegable,
+    /// The network damages packets, both ways, and both ends report them (draft-stewart-sctp-pktdrprep).
+    Damaged,
+    /// The same, and Tresse alone would report them.
+    DamagedUnreported,
 }
 
 impl Subject {
@@ -193,6 +198,8 @@ impl Subject {
             Subject::MtuSearch => "larger packets, searched by Tresse",
             Subject::MtuSearchByPeer => "larger packets, searched by the peer",
             Subject::NonRenegable => "what is kept for sure, both ways",
+            Subject::Damaged => "damaged packets, reported by both ends",
+            Subject::DamagedUnreported => "the same, offered by Tresse alone",
         }
     }
 
@@ -226,6 +233,9 @@ impl Subject {
                 Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820")
             }
             Subject::NonRenegable => Some("NR-SACK, draft-tuexen-tsvwg-sctp-multipath"),
+            Subject::Damaged | Subject::DamagedUnreported => {
+                Some("Packet drop reports, draft-stewart-sctp-pktdrprep")
+            }
             _ => None,
         }
     }

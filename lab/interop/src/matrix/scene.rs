@@ -59,6 +59,8 @@ pub(super) struct Plan {
     pub(super) moving: bool,
     /// Routers may mark.
     pub(super) ecn: bool,
+    /// Tresse reports damaged packets.
+    pub(super) drop_reports: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
     /// A network whose packets may be of [`WIDE`] bytes.
@@ -88,6 +90,7 @@ impl Plan {
             zero_checksum: false,
             moving: false,
             ecn: false,
+            drop_reports: false,
             two_paths: false,
             wide: false,
             curious: false,
@@ -238,6 +241,7 @@ impl<'a> Scene<'a> {
         config.extensions.zero_checksum = plan.zero_checksum;
         config.extensions.address_reconfiguration = plan.moving;
         config.extensions.ecn = plan.ecn;
+        config.extensions.packet_drop_reports = plan.drop_reports;
         config.reconfiguration.reset_association = plan.whole_resets;
         if plan.wide {
             config.mtu_discovery = MtuDiscovery::probes(usize::from(WIDE));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, AssociationStats, PathStats, Profile, Time};
+use tresse_core::{AssociationConfig, AssociationStats, LossCause, PathStats, Profile, Time};
 
 use crate::ledger::{Kind, Ledger};
 use crate::scenario::{Call, Fault, Reading, Scenario};
@@ -107,7 +107,9 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     let requests = stats.reconfigurations_received
         + stats.reconfigurations_seen_again
         + stats.reconfigurations_refused;
-    if stats.sacks_sent > chunks + stats.messages_received + parts + requests {
+    // What was damaged on its way to the peer is repeated.
+    let damaged = stats.packet_drop_reports_received;
+    if stats.sacks_sent > chunks + stats.messages_received + parts + requests + damaged {
         let text = format!("{name}: {} SACKs for {chunks} chunks", stats.sacks_sent);
         ledger.violate(Kind::Chatter, text);
     }
@@ -118,6 +120,9 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
         }
     };
     note(stats.auth_chunks_received > 0, "AUTH");
+    note(stats.packet_drop_reports_sent > 0, "damage reported");
+    let repaired = stats.retransmissions_by(LossCause::PacketDropReport);
+    note(repaired > 0, "repaired for a report");
     note(stats.zero_window_probes > 0, "zero window probes");
     note(stats.timeouts > 0, "T3-rtx");
     note(stats.fast_recoveries > 0, "fast recovery");

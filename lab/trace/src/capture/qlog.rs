@@ -282,6 +282,18 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
             let bit = |key: &str, bit: u8| chunk[key].as_bool().map(|set| u8::from(set) * bit);
             flags = bit("any_path", 1)? | bit("same_window", 2)?;
         }
+        ChunkType::PACKET_DROP => {
+            let bit = |key: &str, bit: u8| chunk[key].as_bool().map(|set| u8::from(set) * bit);
+            let truncated = chunk["truncated_length"].as_u64();
+            let from = bit("from_middle_box", 1)? | bit("bad_checksum", 2)?;
+            flags = from | if truncated.is_some() { 4 } else { 0 };
+            value.extend(word("bandwidth")?.to_be_bytes());
+            value.extend(word("queued")?.to_be_bytes());
+            value.extend(u16::try_from(truncated.unwrap_or(0)).ok()?.to_be_bytes());
+            // What is quoted is not in the log.
+            let quoted = chunk["quoted_length"].as_u64()?.min(65_000) as usize;
+            value.resize(value.len() + 2 + quoted, 0);
+        }
         ChunkType::SHUTDOWN => value.extend(word("cumulative_tsn_ack")?.to_be_bytes()),
         // The log has nothing more of them than that they are there.
         ChunkType::COOKIE_ECHO => value.resize(length.clamp(8, 65_535) - 4, 0),

@@ -11,7 +11,7 @@ use tresse_wire::{
 use super::authentication::{Admission, Seal};
 use super::errors::End;
 use super::incoming::{Incoming, Replies};
-use super::{Association, Control, State};
+use super::{Association, Control, State, drops};
 use crate::ack::delayed::PacketFacts;
 use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
@@ -241,8 +241,8 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
-            Chunk::Ecne(ecne) if self.has_ecn() => self.on_ecne(now, incoming, &ecne),
-            Chunk::Cwr(cwr) if self.has_ecn() => self.on_cwr(incoming, &cwr),
+            Chunk::Ecne(ecne) if self.sender.data().has_ecn() => self.on_ecne(now, incoming, &ecne),
+            Chunk::Cwr(cwr) if self.sender.data().has_ecn() => self.on_cwr(incoming, &cwr),
             // Not agreed on: as if we did not know the types.
             Chunk::Ecne(_) => return self.on_unknown_chunk(ChunkType::ECNE, &[], incoming),
             Chunk::Cwr(_) => return self.on_unknown_chunk(ChunkType::CWR, &[], incoming),
@@ -259,6 +259,11 @@ impl Association {
             Chunk::AsconfAck(_) => {
                 return self.on_unknown_chunk(ChunkType::ASCONF_ACK, bytes, incoming);
             }
+            Chunk::PacketDrop(report) if self.sender.data().has_drop_reports() => {
+                let (mut cx, mut parts) = self.parts(now);
+                drops::on_report(&mut cx, &mut parts.halves, incoming, &report);
+            }
+            Chunk::PacketDrop(_) => {}
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.data().extensions().timestamp => {

@@ -8,15 +8,9 @@ use crate::datagram::Ecn;
 use crate::time::Time;
 
 impl Association {
-    /// Both ends are ECN-capable.
-    #[inline]
-    pub(super) const fn has_ecn(&self) -> bool {
-        self.sender.data().extensions().chosen.ecn
-    }
-
     /// A packet begins; whether it bears the mark of congestion.
     pub(super) fn note_ecn(&mut self, ecn: Ecn) -> bool {
-        if !self.has_ecn() {
+        if !self.sender.data().has_ecn() {
             return false;
         }
         self.paths.iter_mut().for_each(|path| path.window.marks_mut().begin_packet());

@@ -18,6 +18,7 @@ mod closing;
 mod common;
 mod cookie;
 mod data;
+mod drops;
 mod end;
 mod errors;
 mod extensions;
@@ -64,6 +65,7 @@ use authentication::Authenticator;
 pub(crate) use authentication::KeyChange;
 pub(crate) use checksum::needs_checksum;
 use common::{Common, Halves};
+use drops::DropReports;
 use errors::Errors;
 pub(crate) use listing::Listing;
 use monitor::Monitor;
@@ -145,6 +147,8 @@ struct Extras {
     authenticator: Authenticator,
     /// Changes of addresses (RFC 5061).
     changes: AddressChanges,
+    /// Damaged packets that the peer is told of (draft-stewart-sctp-pktdrprep).
+    drops: DropReports,
     /// Changes of streams (RFC 6525).
     reconfiguration: Option<Box<Reconfiguration>>,
 }
@@ -189,6 +193,7 @@ impl Association {
             extras: Extras {
                 authenticator,
                 changes: AddressChanges::default(),
+                drops: DropReports::default(),
                 reconfiguration: None,
             },
             listing: Listing::default(),

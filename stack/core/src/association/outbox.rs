@@ -33,9 +33,21 @@ pub(crate) enum Control {
     AsconfAck(AsconfNumber, Bytes, Back),
     /// A window was reduced for a mark.
     Cwr(Cwr),
+    /// A packet that arrived damaged.
+    PacketDrop(DropReport),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
+}
+
+/// A packet that arrived damaged, as far as the peer is told of it.
+#[derive(Clone, Debug)]
+pub(crate) struct DropReport {
+    pub(super) packet: Bytes,
+    /// How long it was, if that is not all.
+    pub(super) truncated_from: Option<u16>,
+    /// Where it arrived, to answer from there, if not from the source of its path.
+    pub(super) source: Option<IpAddr>,
 }
 
 /// Where a packet came from, to be answered there, be it an address of the association or not.
@@ -208,6 +220,7 @@ impl Control {
                 | Control::ReConfig(..)
                 | Control::Asconf(_)
                 | Control::Cwr(_)
+                | Control::PacketDrop(_)
                 | Control::Error(_)
         )
     }
@@ -239,6 +252,7 @@ impl Control {
             | Control::ReConfig(_, source)
             | Control::Asconf(source) => *source,
             Control::AsconfAck(_, _, back) => back.local,
+            Control::PacketDrop(report) => report.source,
             _ => None,
         }
     }
@@ -249,6 +263,7 @@ impl Control {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
             Control::MtuProbe(b, ..) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
+            Control::PacketDrop(report) => padded(report.packet.len()) + 8,
             Control::ReConfig(b, _) | Control::AsconfAck(_, b, _) => padded(b.len()),
             _ => 0,
         }

@@ -104,6 +104,7 @@ impl Cookie {
                 | u8::from(p.omitted) << 1
                 | u8::from(p.extensions.chosen.ecn) << 2
                 | u8::from(primary.is_some()) << 3
+                | u8::from(p.extensions.chosen.packet_drop_reports) << 4
                 | u8::from(p.extensions.chosen.address_reconfiguration) << 7,
         );
         b.extend(p.adaptation.into_iter().flat_map(u32::to_be_bytes));
@@ -162,6 +163,7 @@ impl Cookie {
         extensions.chosen.authentication = peer_offer.is_some();
         extensions.chosen.address_reconfiguration = flags & 128 != 0;
         extensions.chosen.ecn = flags & 4 != 0;
+        extensions.chosen.packet_drop_reports = flags & 16 != 0;
         r.0.is_empty().then_some(Cookie {
             local_port,
             remote_port,

@@ -9,7 +9,7 @@ use tresse_wire::{
 
 use super::desk::Desk;
 use super::handshake::Greeter;
-use super::{AssociationId, Datagram, Endpoint};
+use super::{AssociationId, Datagram, Endpoint, drops};
 use crate::association::needs_checksum;
 use crate::state::State;
 use crate::time::Time;
@@ -124,6 +124,9 @@ impl Endpoint {
                 let zero = matches!(error, PacketError::Checksum { received: 0, .. });
                 self.stats.zero_checksums_refused += u64::from(zero);
                 self.stats.invalid_packets += 1;
+                if matches!(error, PacketError::Checksum { .. }) && unicast {
+                    drops::report(&mut self.roll, &self.ports, now, datagram);
+                }
                 return;
             }
         };

@@ -10,6 +10,7 @@ mod cookie;
 mod crossing;
 mod demux;
 mod desk;
+mod drops;
 mod echo;
 mod handshake;
 mod icmp;

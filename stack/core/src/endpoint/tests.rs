@@ -17,6 +17,7 @@ mod crossing;
 mod dac;
 mod data;
 mod destination;
+mod drop_reports;
 mod ecn;
 mod encapsulation;
 mod events;

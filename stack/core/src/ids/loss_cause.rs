@@ -50,6 +50,8 @@ causes! {
     Rescheduled("rescheduled", InFlight, Detour),
     /// Not lost: a thin stream goes over all paths at once.
     Redundant("redundant", InFlight, Copy),
+    /// The peer got it damaged, and says so (draft-stewart-sctp-pktdrprep).
+    PacketDropReport("packet-drop-report", Reported, Repair),
 }
 
 /// What shows that a chunk which is sent again had not arrived.
@@ -69,6 +71,8 @@ pub enum LossEvidence {
     Overtaken,
     /// Nothing was acknowledged for as long as T3-rtx runs.
     TimedOut,
+    /// The peer told that it came damaged, which is no congestion.
+    Reported,
     /// It was sent for nothing, without any congestion: to a peer without room, or where nothing comes through.
     Void,
     /// Nothing: it is in flight, as far as is known.
@@ -122,9 +126,11 @@ impl LossCause {
         matches!(self.evidence(), Counted | FewerCounted | OneSack | Overtaken)
     }
 
-    /// It says that the chunk did not arrive, and not that it was sent for nothing, or is better sent elsewhere.
+    /// It says that the chunk did not arrive, and not that it was sent for nothing, came damaged, or is better sent elsewhere:
+    /// what congestion looks like.
     pub(crate) const fn is_loss(self) -> bool {
-        !matches!(self.evidence(), LossEvidence::Void | LossEvidence::InFlight)
+        use LossEvidence::{InFlight, Reported, Void};
+        !matches!(self.evidence(), Void | InFlight | Reported)
     }
 
     /// Fewer miss indications than RFC 9260 §7.2.4 asks for were enough.
@@ -139,7 +145,8 @@ impl LossCause {
 
     /// The chunk begins again, as if it was never struck: no SACK had to do with it.
     pub(crate) const fn begins_again(self) -> bool {
-        matches!(self.evidence(), LossEvidence::TimedOut | LossEvidence::Void)
+        use LossEvidence::{Reported, TimedOut, Void};
+        matches!(self.evidence(), TimedOut | Void | Reported)
     }
 
     /// What is sent again for it waits for its SACK; what only rides along, or takes another path too, does not.
@@ -209,7 +216,8 @@ mod tests {
         let lost = |cause: LossCause| cause.is_loss() && !cause.is_found_by_sacks();
         assert_eq!(those(lost), [Timeout]);
         assert_eq!(those(LossCause::sees_retransmissions), [Rack]);
-        assert_eq!(those(LossCause::begins_again), [Timeout, PathFailure, ZeroWindowProbe]);
+        let again = [Timeout, PathFailure, ZeroWindowProbe, PacketDropReport];
+        assert_eq!(those(LossCause::begins_again), again);
         assert_eq!(those(|cause| !cause.awaits_sack()), [Bundled, Redundant]);
         assert_eq!(those(LossCause::takes_another_path), [Rescheduled]);
         assert_eq!(those(|c| !c.is_repair()), [PathFailure, ZeroWindowProbe, Redundant]);

@@ -33,4 +33,4 @@ mod zero_window;
 
 pub(crate) use context::Context;
 pub(crate) use patience::Patience;
-pub(crate) use sender::{DataPacket, Effects, Plan, Sender};
+pub(crate) use sender::{DataPacket, Effects, Plan, Sender, on_reported};

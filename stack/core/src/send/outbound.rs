@@ -107,6 +107,18 @@ impl Outbound {
         self.extensions
     }
 
+    /// Both ends are ECN-capable.
+    #[inline]
+    pub(crate) const fn has_ecn(&self) -> bool {
+        self.extensions.chosen.ecn
+    }
+
+    /// Both ends have packet drop reports.
+    #[inline]
+    pub(crate) const fn has_drop_reports(&self) -> bool {
+        self.extensions.chosen.packet_drop_reports
+    }
+
     /// Outbound streams.
     pub(crate) fn streams(&self) -> u16 {
         self.queue.streams()

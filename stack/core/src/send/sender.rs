@@ -3,6 +3,7 @@
 mod api;
 mod guesses;
 mod loss;
+mod reported;
 mod rtt;
 mod sack;
 mod silence;
@@ -22,6 +23,7 @@ use crate::handshake::Capabilities;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::AckOutcome;
+pub(crate) use reported::on_reported;
 pub(crate) use sack::Effects;
 pub(crate) use write::{DataPacket, Plan};
 

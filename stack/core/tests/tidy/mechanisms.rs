@@ -61,8 +61,9 @@ const SENDING: [&str; 2] = ["send/", "path/window.rs"];
 /// SCTP_NODELAY (RFC 6458 §8.1.5), terms of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
 const TERMS: [&str; 4] = ["no_delay", "pacing_gain", "pacing_rate", "trust_immediate_sack"];
 
-/// The causes of RFC 9260 itself. What is sent again for another one is for a mechanism, or a scheduler, to say.
-const CAUSES: [&str; 4] = ["FastRetransmit", "PathFailure", "Timeout", "ZeroWindowProbe"];
+/// The causes of RFC 9260 itself, and what the peer says. What is sent again for another one is for a mechanism, or a scheduler, to say.
+const CAUSES: [&str; 5] =
+    ["FastRetransmit", "PacketDropReport", "PathFailure", "Timeout", "ZeroWindowProbe"];
 
 /// Who may name them beside themselves: the registry, the profile, and the words of the public
 /// interface for why something happened.

@@ -121,6 +121,16 @@ enum Fields {
         any_path: bool,
         same_window: bool,
     },
+    PacketDrop {
+        from_middle_box: bool,
+        bad_checksum: bool,
+        bandwidth: u32,
+        queued: u32,
+        /// Bytes of the packet, if not all are quoted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        truncated_length: Option<u16>,
+        quoted_length: usize,
+    },
     ForwardTsn {
         new_cumulative_tsn: u32,
         /// Streams, and the last Stream Sequence Number that is passed over in each.
@@ -327,6 +337,14 @@ impl Fields {
                 lowest_tsn: cwr.lowest_tsn.0,
                 any_path: cwr.any_path,
                 same_window: cwr.same_window,
+            },
+            Chunk::PacketDrop(report) => Fields::PacketDrop {
+                from_middle_box: report.from_middle_box,
+                bad_checksum: report.bad_checksum,
+                bandwidth: report.bandwidth,
+                queued: report.queued,
+                truncated_length: report.truncated_from,
+                quoted_length: report.packet.len(),
             },
             Chunk::ForwardTsn(chunk) => Fields::ForwardTsn {
                 new_cumulative_tsn: chunk.new_cumulative_tsn.0,

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod authentication;
+mod drop_reports;
 mod ecn;
 mod extensions;
 mod faults;
@@ -227,7 +228,8 @@ impl Scenario {
 
     /// With the extensions that came later, each drawn apart.
     fn extend(self) -> Scenario {
-        self.authenticate().interleave().zero_checksum().ecn().change_addresses().parts()
+        let scenario = self.authenticate().interleave().zero_checksum().ecn();
+        scenario.change_addresses().parts().drop_reports()
     }
 
     /// One without extensions.

@@ -1,11 +1,12 @@
-//! Addresses that come and go (RFC 5061), and marks of congestion (RFC 4960 Appendix A), in words.
+//! Addresses that come and go (RFC 5061), marks of congestion (RFC 4960 Appendix A), and packets that came damaged
+//! (draft-stewart-sctp-pktdrprep), in words.
 
 use std::borrow::Cow;
 
-use tresse_wire::{Chunk, ChunkType, Parameter, Parameters};
+use tresse_wire::{Chunk, ChunkType, PacketDrop, Parameter, Parameters, Quote};
 
 /// The name of a chunk; of ASCONF and its answer also what is asked and refused, by the numbers of the requests; of ECNE and
-/// CWR what was marked, and what is said of the window.
+/// CWR what was marked, and what is said of the window; of PKTDROP what the packet had.
 pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
     let name = kind.name().unwrap_or("unknown chunk");
     let list = match chunk {
@@ -20,6 +21,7 @@ pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
             let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word.to_owned());
             [format!("from TSN {}", cwr.lowest_tsn.0)].into_iter().chain(flags).collect()
         }
+        Chunk::PacketDrop(report) => quoted(report),
         _ => return name.into(),
     };
     match (list.is_empty(), kind) {
@@ -28,6 +30,22 @@ pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
         (true, ChunkType::ASCONF_ACK) => format!("{name} (done)").into(),
         _ => name.into(),
     }
+}
+
+/// So many chunks of a quoted packet are named.
+const MOST_QUOTED: usize = 8;
+
+/// The chunks of a packet that was dropped. It may be damaged anywhere.
+fn quoted(report: &PacketDrop<'_>) -> Vec<String> {
+    let from = report.from_middle_box.then(|| "a middle box".to_owned());
+    let chunks = Quote::parse(report.packet).into_iter().flat_map(Quote::chunks);
+    let named = chunks.take(MOST_QUOTED).map(|chunk| match (chunk.chunk_type, chunk.value) {
+        (ChunkType::DATA | ChunkType::I_DATA, [t0, t1, t2, t3, ..]) => {
+            format!("TSN {}", u32::from_be_bytes([*t0, *t1, *t2, *t3]))
+        }
+        (kind, _) => kind.name().unwrap_or("unknown chunk").to_owned(),
+    });
+    from.into_iter().chain(named).collect()
 }
 
 fn listed(parameters: &Parameters<'_>) -> Vec<String> {

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    AsconfAck, CHUNK_HEADER_LEN, ChunkType, PacketWriter, Parameters, TIMESTAMP_CHUNK_LEN,
-    VerificationTag,
+    AsconfAck, CHUNK_HEADER_LEN, ChunkType, PacketDrop, PacketWriter, Parameters,
+    TIMESTAMP_CHUNK_LEN, VerificationTag,
 };
 
 use super::super::{Association, Control, State};
@@ -159,6 +159,17 @@ impl Association {
             Control::Cwr(cwr) => {
                 self.journal.stats.cwrs_sent += 1;
                 writer.cwr(cwr);
+            }
+            Control::PacketDrop(report) => {
+                self.journal.stats.packet_drop_reports_sent += 1;
+                writer.packet_drop(&PacketDrop {
+                    from_middle_box: false,
+                    bad_checksum: true,
+                    truncated_from: report.truncated_from,
+                    bandwidth: self.config.receive_buffer,
+                    queued: u32::try_from(self.receiver.buffered()).unwrap_or(u32::MAX),
+                    packet: &report.packet,
+                });
             }
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),

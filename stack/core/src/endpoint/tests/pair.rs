@@ -46,6 +46,8 @@ pub(crate) struct Pair {
     pub(crate) drop: Filter,
     pub(crate) detour: Detour,
     pub(crate) mark: Marker,
+    /// Says `true` of a packet that arrives damaged.
+    pub(crate) damage: Filter,
     pub(crate) events: Vec<(Side, AssociationId, Event)>,
     /// Every packet offered to the wire.
     pub(crate) log: Vec<Sent>,
@@ -73,6 +75,7 @@ impl Pair {
             drop: Box::new(|_| false),
             detour: Box::new(|_| Duration::ZERO),
             mark: Box::new(|sent| sent.to.ecn),
+            damage: Box::new(|_| false),
             events: Vec::new(),
             log: Vec::new(),
         }
@@ -161,6 +164,11 @@ impl Pair {
                 let detour = (self.detour)(&sent);
                 let ecn = (self.mark)(&sent);
                 if !(self.drop)(&sent) {
+                    if (self.damage)(&sent)
+                        && let Some(last) = buffer.last_mut()
+                    {
+                        *last ^= 1;
+                    }
                     let source = to.source.unwrap_or(addresses(side, 1)[0]);
                     self.sequence += 1;
                     self.wire.push(Reverse((

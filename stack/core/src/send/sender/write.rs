@@ -16,7 +16,7 @@ use crate::send::context::Context;
 use crate::send::zero_window;
 use crate::state::State;
 use crate::streams::send_queue::Policy;
-use chunk::write_chunk;
+pub(super) use chunk::write_chunk;
 use packet::{Carried, What};
 pub(crate) use packet::{DataPacket, Plan};
 

@@ -61,7 +61,7 @@ impl Sender {
 //= RFC 8260 2.2.1-1 2.2.1-2 2.2.1-3 2.2.1-4
 /// Writes a chunk as what was agreed on: I-DATA or DATA.
 #[inline]
-pub(super) fn write_chunk(
+pub(in crate::send::sender) fn write_chunk(
     writer: &mut PacketWriter<'_>,
     interleaved: bool,
     tsn: Tsn,

@@ -1,0 +1,172 @@
+//! Packets that arrive damaged are reported, and what the peer reports is sent again (draft-stewart-sctp-pktdrprep), where both
+//! ends have it.
+
+use std::time::Duration;
+
+use tresse_wire::{ChunkType, PACKET_DROP_HEADER_LEN, PacketDrop, Quote};
+
+use super::addresses::Addresses;
+use super::incoming::Incoming;
+use super::outbox::DropReport;
+use super::{Association, Common, Control, Halves, State};
+use crate::datagram::Datagram;
+use crate::send::on_reported;
+use crate::time::Time;
+
+/// Reports that may leave in a row, and how long it takes until there may be one more: 500 in a second. Of more damage SACKs
+/// tell.
+const MOST: u32 = 32;
+const EVERY_NANOS: u64 = 2_000_000;
+
+/// How many reports may leave.
+#[derive(Debug)]
+pub(super) struct DropReports {
+    left: u32,
+    /// Since when there may be more.
+    since: Time,
+}
+
+impl Default for DropReports {
+    fn default() -> DropReports {
+        DropReports { left: MOST, since: Time::ZERO }
+    }
+}
+
+impl DropReports {
+    /// Takes one, if there is one left.
+    fn take(&mut self, now: Time) -> bool {
+        let span = u64::try_from(now.since(self.since).as_nanos()).unwrap_or(u64::MAX);
+        let more = span / EVERY_NANOS;
+        if more >= u64::from(MOST - self.left) {
+            (self.left, self.since) = (MOST, now);
+        } else {
+            self.left += more as u32;
+            self.since += Duration::from_nanos(more * EVERY_NANOS);
+        }
+        let some = self.left > 0;
+        self.left -= u32::from(some);
+        some
+    }
+}
+
+/// A report never answers these: another report, and what comes from an end that has no association, not yet or no more.
+const UNREPORTED: [ChunkType; 5] = [
+    ChunkType::PACKET_DROP,
+    ChunkType::ABORT,
+    ChunkType::INIT,
+    ChunkType::INIT_ACK,
+    ChunkType::SHUTDOWN_COMPLETE,
+];
+
+impl Association {
+    /// A packet with our tag has a wrong checksum, so that nothing in it is certain. Where both ends have drop reports it goes back
+    /// to the confirmed address of the peer that it seems to come from; nothing else follows.
+    pub(crate) fn report_drop(&mut self, now: Time, datagram: &Datagram) {
+        if self.sender.data().has_drop_reports() && self.state() != State::CookieWait {
+            let (mut cx, parts) = self.parts(now);
+            parts.extras.drops.report(&mut cx, parts.monitor.addresses(), datagram);
+        }
+    }
+}
+
+/// A PKTDROP chunk: the peer got a packet of ours damaged.
+pub(super) fn on_report(
+    cx: &mut Common<'_>,
+    halves: &mut Halves<'_>,
+    incoming: &Incoming<'_>,
+    report: &PacketDrop<'_>,
+) {
+    let helped = quoted(cx, report).is_some_and(|quote| repeat(cx, halves, incoming, quote));
+    cx.journal.stats.packet_drop_reports_received += 1;
+    cx.journal.stats.packet_drop_reports_ignored += u64::from(!helped);
+}
+
+impl DropReports {
+    /// Sends back a packet whose checksum is wrong, as much of it as one packet takes.
+    fn report(&mut self, cx: &mut Common<'_>, addresses: &Addresses, datagram: &Datagram) {
+        let Some(path) = cx.paths.find(datagram.source) else { return };
+        let Some(quote) = Quote::parse(&datagram.packet) else { return };
+        let unreported = quote.chunks().any(|chunk| UNREPORTED.contains(&chunk.chunk_type));
+        if unreported || !cx.paths[path].is_confirmed() || !self.take(cx.now) {
+            return;
+        }
+        let packet = &datagram.packet;
+        let room = cx.paths[path].pmdcs().saturating_sub(PACKET_DROP_HEADER_LEN);
+        let whole = packet.len() <= room;
+        let packet = packet.slice(..packet.len().min(room & !3));
+        let truncated_from =
+            (!whole).then(|| u16::try_from(datagram.packet.len()).unwrap_or(u16::MAX));
+        let source = addresses.reply_source(cx.paths, path, datagram.destination);
+        let report = DropReport { packet, truncated_from, source };
+        cx.push(path, Control::PacketDrop(report));
+    }
+}
+
+/// The packet that a report is about, if that is one of ours that was damaged on its way to the peer.
+///
+/// A middle box (M bit) cannot know the tag that its report would need, and of a drop for another reason than damage it is
+/// not known that it was no congestion: SACKs tell of these.
+fn quoted<'a>(cx: &Common<'_>, report: &PacketDrop<'a>) -> Option<Quote<'a>> {
+    let quoted = report.packet.len();
+    let possible = report.truncated_from.is_none_or(|length| usize::from(length) > quoted);
+    if !report.bad_checksum || report.from_middle_box || !possible {
+        return None;
+    }
+    let ours = cx.identity.header(cx.identity.peer_tag);
+    Quote::parse(report.packet).filter(|quote| quote.header == ours)
+}
+
+/// Repeats what was in a packet and is not repaired anyway by what follows, or by a timer: data, the latest SACK, SHUTDOWN and
+/// SHUTDOWN ACK. `false` if nothing of it is needed any more.
+fn repeat(
+    cx: &mut Common<'_>,
+    halves: &mut Halves<'_>,
+    incoming: &Incoming<'_>,
+    quote: Quote<'_>,
+) -> bool {
+    let mut helped = false;
+    for chunk in quote.chunks() {
+        helped |= match chunk.chunk_type {
+            ChunkType::DATA | ChunkType::I_DATA if cx.state.may_send_data() => {
+                on_reported(halves.sender, &mut cx.sending(), &chunk)
+            }
+            ChunkType::SACK | ChunkType::NR_SACK if cx.state.may_send_data() => {
+                halves.receiver.request_sack();
+                true
+            }
+            ChunkType::SHUTDOWN if cx.state == State::ShutdownSent => {
+                repeat_end(cx, incoming, Control::Shutdown(None))
+            }
+            ChunkType::SHUTDOWN_ACK if cx.state == State::ShutdownAckSent => {
+                repeat_end(cx, incoming, Control::ShutdownAck(None))
+            }
+            _ => false,
+        };
+    }
+    helped
+}
+
+/// SHUTDOWN or SHUTDOWN ACK leaves again; T2 runs on.
+fn repeat_end(cx: &mut Common<'_>, incoming: &Incoming<'_>, control: Control) -> bool {
+    cx.outbox.drop_shutdowns();
+    cx.push(incoming.path, control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_leave_than_time_allows() {
+        let mut reports = DropReports::default();
+        let taken = |reports: &mut DropReports, ms: u64| {
+            (0..1000).filter(|_| reports.take(Time::from_millis(ms))).count()
+        };
+        assert_eq!(taken(&mut reports, 0), 32);
+        assert_eq!(taken(&mut reports, 1), 0);
+        assert_eq!(taken(&mut reports, 2), 1);
+        assert_eq!(taken(&mut reports, 13), 5);
+        assert_eq!(taken(&mut reports, 14), 1, "the rest of the time is not lost");
+        assert_eq!(taken(&mut reports, 10_000), 32);
+    }
+}
