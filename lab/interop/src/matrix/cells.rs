@@ -13,8 +13,8 @@ use tresse_wire::Chunk;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, interleaved, kept, marked, moving, partial, prioritized,
-    resets, searched, whole_reset, zero_checksum,
+    Role, Subject, added, authenticated, damaged, interleaved, kept, marked, moving, partial,
+    prioritized, resets, searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,

@@ -346,6 +346,8 @@ mod tests {
                 "lowest_tsn": 6, "packets": 3, "any_path": true, "same_window": false,
                 "new_cumulative_tsn": 8, "skipped_streams": [[1, 7], [2, 0]],
                 "message_identifier": 70_000, "skipped_messages": [[1, true, 70_000]],
+                "from_middle_box": false, "bad_checksum": true, "bandwidth": 9000,
+                "queued": 100, "truncated_length": 1500, "quoted_length": 40,
             })
         };
         let mut packet = vec![0; 12];
@@ -366,6 +368,11 @@ mod tests {
                 let ends = |block: tresse_wire::GapAckBlock| (block.start, block.end);
                 assert_eq!(nr.nr_gap_blocks().map(ends).collect::<Vec<_>>(), [(8, 9)]);
                 assert_eq!(nr.sack.duplicates().map(|tsn| tsn.0).collect::<Vec<_>>(), [4]);
+            }
+            if let Ok(tresse_wire::Chunk::PacketDrop(report)) = parsed {
+                assert!(report.bad_checksum && !report.from_middle_box);
+                assert_eq!((report.bandwidth, report.queued), (9000, 100));
+                assert_eq!((report.truncated_from, report.packet.len()), (Some(1500), 40));
             }
             if let Ok(tresse_wire::Chunk::Cwr(cwr)) = parsed {
                 assert_eq!((cwr.lowest_tsn.0, cwr.any_path, cwr.same_window), (6, true, false));

@@ -263,13 +263,12 @@ impl Association {
                 let (mut cx, mut parts) = self.parts(now);
                 drops::on_report(&mut cx, &mut parts.halves, incoming, &report);
             }
-            Chunk::PacketDrop(_) => {}
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.data().extensions().timestamp => {
                 incoming.timestamp = Some(t);
             }
-            Chunk::Timestamp(_) => {}
+            Chunk::Timestamp(_) | Chunk::PacketDrop(_) => {}
             Chunk::Unknown(raw) => {
                 return self.on_unknown_chunk(raw.chunk_type, raw.bytes, incoming);
             }

@@ -123,4 +123,26 @@ mod tests {
         assert_eq!(answer(&[]), "ASCONF-ACK (done)");
         assert_eq!(words(ChunkType::COOKIE_ACK, &Chunk::CookieAck), "COOKIE ACK");
     }
+
+    #[test]
+    fn a_report_names_what_was_damaged() {
+        let mut packet = vec![0; 12];
+        packet.extend([0, 3, 0, 17, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]);
+        packet.extend([3, 0, 0, 16, 0, 0]);
+        let report = |from_middle_box, packet: &[u8]| {
+            let report = PacketDrop {
+                from_middle_box,
+                bad_checksum: true,
+                truncated_from: None,
+                bandwidth: 0,
+                queued: 0,
+                packet,
+            };
+            words(ChunkType::PACKET_DROP, &Chunk::PacketDrop(report)).into_owned()
+        };
+        assert_eq!(report(false, &packet), "PKTDROP (TSN 260, SACK)");
+        assert_eq!(report(true, &packet[..20]), "PKTDROP (a middle box, TSN 260)");
+        assert_eq!(report(false, &packet[..19]), "PKTDROP (DATA)");
+        assert_eq!(report(false, &[]), "PKTDROP");
+    }
 }
