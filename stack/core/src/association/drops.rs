@@ -1,53 +1,16 @@
 //! Packets that arrive damaged are reported, and what the peer reports is sent again (draft-stewart-sctp-pktdrprep), where both
 //! ends have it.
 
-use std::time::Duration;
-
 use tresse_wire::{ChunkType, PACKET_DROP_HEADER_LEN, PacketDrop, Quote};
 
 use super::addresses::Addresses;
+use super::drop_rate::DropReports;
 use super::incoming::Incoming;
 use super::outbox::DropReport;
 use super::{Association, Common, Control, Halves, State};
 use crate::datagram::Datagram;
 use crate::send::on_reported;
 use crate::time::Time;
-
-/// Reports that may leave in a row, and how long it takes until there may be one more: 500 in a second. Of more damage SACKs
-/// tell.
-const MOST: u32 = 32;
-const EVERY_NANOS: u64 = 2_000_000;
-
-/// How many reports may leave.
-#[derive(Debug)]
-pub(super) struct DropReports {
-    left: u32,
-    /// Since when there may be more.
-    since: Time,
-}
-
-impl Default for DropReports {
-    fn default() -> DropReports {
-        DropReports { left: MOST, since: Time::ZERO }
-    }
-}
-
-impl DropReports {
-    /// Takes one, if there is one left.
-    fn take(&mut self, now: Time) -> bool {
-        let span = u64::try_from(now.since(self.since).as_nanos()).unwrap_or(u64::MAX);
-        let more = span / EVERY_NANOS;
-        if more >= u64::from(MOST - self.left) {
-            (self.left, self.since) = (MOST, now);
-        } else {
-            self.left += more as u32;
-            self.since += Duration::from_nanos(more * EVERY_NANOS);
-        }
-        let some = self.left > 0;
-        self.left -= u32::from(some);
-        some
-    }
-}
 
 /// A report never answers these: another report, and what comes from an end that has no association, not yet or no more.
 const UNREPORTED: [ChunkType; 5] = [
@@ -64,7 +27,8 @@ impl Association {
     pub(crate) fn report_drop(&mut self, now: Time, datagram: &Datagram) {
         if self.sender.data().has_drop_reports() && self.state() != State::CookieWait {
             let (mut cx, parts) = self.parts(now);
-            parts.extras.drops.report(&mut cx, parts.monitor.addresses(), datagram);
+            let reports = &mut parts.extras.drops;
+            send_back(&mut cx, reports, parts.monitor.addresses(), datagram);
         }
     }
 }
@@ -81,25 +45,27 @@ pub(super) fn on_report(
     cx.journal.stats.packet_drop_reports_ignored += u64::from(!helped);
 }
 
-impl DropReports {
-    /// Sends back a packet whose checksum is wrong, as much of it as one packet takes.
-    fn report(&mut self, cx: &mut Common<'_>, addresses: &Addresses, datagram: &Datagram) {
-        let Some(path) = cx.paths.find(datagram.source) else { return };
-        let Some(quote) = Quote::parse(&datagram.packet) else { return };
-        let unreported = quote.chunks().any(|chunk| UNREPORTED.contains(&chunk.chunk_type));
-        if unreported || !cx.paths[path].is_confirmed() || !self.take(cx.now) {
-            return;
-        }
-        let packet = &datagram.packet;
-        let room = cx.paths[path].pmdcs().saturating_sub(PACKET_DROP_HEADER_LEN);
-        let whole = packet.len() <= room;
-        let packet = packet.slice(..packet.len().min(room & !3));
-        let truncated_from =
-            (!whole).then(|| u16::try_from(datagram.packet.len()).unwrap_or(u16::MAX));
-        let source = addresses.reply_source(cx.paths, path, datagram.destination);
-        let report = DropReport { packet, truncated_from, source };
-        cx.push(path, Control::PacketDrop(report));
+/// Sends back a packet whose checksum is wrong, as much of it as one packet takes.
+fn send_back(
+    cx: &mut Common<'_>,
+    reports: &mut DropReports,
+    addresses: &Addresses,
+    datagram: &Datagram,
+) {
+    let Some(path) = cx.paths.find(datagram.source) else { return };
+    let Some(quote) = Quote::parse(&datagram.packet) else { return };
+    let unreported = quote.chunks().any(|chunk| UNREPORTED.contains(&chunk.chunk_type));
+    if unreported || !cx.paths[path].is_confirmed() || !reports.take(cx.now) {
+        return;
     }
+    let packet = &datagram.packet;
+    let room = cx.paths[path].pmdcs().saturating_sub(PACKET_DROP_HEADER_LEN);
+    let whole = packet.len() <= room;
+    let packet = packet.slice(..packet.len().min(room & !3));
+    let truncated_from = (!whole).then(|| u16::try_from(datagram.packet.len()).unwrap_or(u16::MAX));
+    let source = addresses.reply_source(cx.paths, path, datagram.destination);
+    let report = DropReport { packet, truncated_from, source };
+    cx.push(path, Control::PacketDrop(report));
 }
 
 /// The packet that a report is about, if that is one of ours that was damaged on its way to the peer.
@@ -150,23 +116,4 @@ fn repeat(
 fn repeat_end(cx: &mut Common<'_>, incoming: &Incoming<'_>, control: Control) -> bool {
     cx.outbox.drop_shutdowns();
     cx.push(incoming.path, control)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_more_leave_than_time_allows() {
-        let mut reports = DropReports::default();
-        let taken = |reports: &mut DropReports, ms: u64| {
-            (0..1000).filter(|_| reports.take(Time::from_millis(ms))).count()
-        };
-        assert_eq!(taken(&mut reports, 0), 32);
-        assert_eq!(taken(&mut reports, 1), 0);
-        assert_eq!(taken(&mut reports, 2), 1);
-        assert_eq!(taken(&mut reports, 13), 5);
-        assert_eq!(taken(&mut reports, 14), 1, "the rest of the time is not lost");
-        assert_eq!(taken(&mut reports, 10_000), 32);
-    }
 }
