@@ -195,6 +195,23 @@ impl Addresses {
         }
     }
 
+    /// The peer knows `local` now: a path that had to share its source with another one leaves from there if that is nearer.
+    ///
+    /// Two networks of which one has lost its address share the other's until it has another: as long as that lasts, both
+    /// stand still if it goes, and what one brings is answered over the other.
+    pub(super) fn spread_to(&self, cx: &mut Common<'_>, local: IpAddr) {
+        for path in cx.paths.ids() {
+            let address = &cx.paths[path].address;
+            let remote = address.remote();
+            let Some(source) = address.local() else { continue };
+            let beside =
+                |p: &Path| p.address.remote() != remote && p.address.local() == Some(source);
+            if cx.paths.iter().any(beside) && self.sources.is_nearer(local, source, remote) {
+                self.take(cx, path, local);
+            }
+        }
+    }
+
     /// The source of an answer on `path` to what arrived at `local`: that address, so that the peer learns
     /// of the pair of addresses that it has tried; `None` for the path's own source.
     pub(super) fn reply_source(

@@ -137,12 +137,20 @@ impl Association {
         let changes = &mut parts.extras.changes;
         let performed = changes.on_asconf(&mut cx, &mut affected, incoming, asconf);
         let Some(Performed { responses, gone, moved }) = performed else { return };
+        let deletes = !gone.is_empty();
         for gone in gone {
             parts.phase.leave_path(gone.path, gone.instead);
             parts.origin.leave_path(gone.path, gone.instead);
         }
         if moved {
             self.listing.note_move();
+        }
+        // SACKs on their way to an address that has gone just now may be lost: the peer learns at once what has arrived.
+        if deletes
+            && self.state().may_send_data()
+            && self.paths[self.receiver.ack_path()].is_confirmed()
+        {
+            self.receiver.request_sack();
         }
         // E6: back to where it came from, whether that is an address of the association or not.
         let path = self.paths.find(incoming.source);

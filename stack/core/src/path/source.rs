@@ -371,6 +371,11 @@ impl Sources {
         equal.min_by_key(|l| used(*l))
     }
 
+    /// Whether `local` has more in common with `remote` than `other` has (RFC 6724 §5 rule 8).
+    pub(crate) fn is_nearer(&self, local: IpAddr, other: IpAddr, remote: IpAddr) -> bool {
+        common_prefix(local, remote) > common_prefix(other, remote)
+    }
+
     /// The other sources, in the order in which to try them after `last` has failed.
     pub(crate) fn others(&self, remote: IpAddr, last: Option<IpAddr>) -> SmallVec<[IpAddr; 4]> {
         let mut others = self.ranked(remote);

@@ -36,16 +36,20 @@ impl AddressChanges {
                 if let Some((path, sent)) = sent.filter(|(path, _)| cx.paths.is_living(*path)) {
                     cx.answered(path, sent, sender);
                 }
-                let (mut has_more, mut has_failed) = (false, false);
+                let (mut granted, mut has_failed) = (Vec::new(), false);
                 for (request, outcome) in answers {
-                    has_more |=
-                        request.change == AddressChange::Add && outcome == AddressOutcome::Done;
+                    if request.change == AddressChange::Add && outcome == AddressOutcome::Done {
+                        granted.push(request.address);
+                    }
                     has_failed |= outcome == AddressOutcome::Failed;
                     conclude(cx.journal, addresses.sources_mut(), request, outcome);
                 }
                 addresses.leave_lost(cx);
+                for local in &granted {
+                    addresses.spread_to(cx, *local);
+                }
                 cx.paths.opportunity(cx.profile());
-                self.follow_answers(cx, addresses, has_more, has_failed);
+                self.follow_answers(cx, addresses, !granted.is_empty(), has_failed);
                 self.pursue(cx, addresses);
             }
         }

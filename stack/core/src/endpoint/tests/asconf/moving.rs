@@ -144,6 +144,48 @@ fn a_request_leaves_over_a_path_that_was_answered() {
     assert_eq!(mobile.pair.end(Side::A).stats(id).unwrap().asconfs_repeated, 0);
 }
 
+/// One of two networks has lost its address, and the other's serves both: only until it has one again.
+#[test]
+fn a_path_has_a_source_of_its_own_again() {
+    let mut mobile = Mobile::over(&config(), 2, &[a(0), a(1)]);
+    let [id, _] = mobile.ids;
+    let sources = |mobile: &mut Mobile| -> Vec<Option<IpAddr>> {
+        mobile.pair.end(Side::A).path_stats(id).iter().map(|path| path.local).collect()
+    };
+    mobile.pair.run(secs(5));
+    assert_eq!(sources(&mut mobile), [Some(a(0)), Some(a(1))]);
+    mobile.becomes(&[a(1)]);
+    mobile.pair.run(secs(5));
+    assert_eq!(sources(&mut mobile), [Some(a(1)), Some(a(1))]);
+    mobile.becomes(&[at(0, 9), a(1)]);
+    mobile.pair.run(secs(5));
+    assert_eq!(sources(&mut mobile), [Some(at(0, 9)), Some(a(1))]);
+    mobile.exchange(0);
+    mobile.pair.run(secs(5));
+    mobile.expect(0);
+}
+
+/// What acknowledged data on its way to an address that is gone is lost: when the peer learns of that it says all again.
+#[test]
+fn what_has_arrived_is_said_to_the_address_that_is_left() {
+    let mut mobile = Mobile::over(&config(), 2, &[a(0), a(1)]);
+    let [id, _] = mobile.ids;
+    mobile.pair.run(secs(5));
+    mobile.exchange(0);
+    mobile.pair.run(ms(12));
+    let gone = mobile.pair.now;
+    mobile.becomes(&[a(1)]);
+    mobile.pair.run(ms(60));
+    let deletion = mobile.pair.sent(Side::Z, ChunkType::ASCONF_ACK)[0].at;
+    let sacks = mobile.pair.sent(Side::Z, ChunkType::SACK);
+    let again = sacks.iter().find(|sack| sack.at >= deletion).expect("one is sent with the answer");
+    assert_eq!((again.at, again.to.destination), (deletion, a(1)));
+    assert!(mobile.pair.now < gone + ms(200), "no timer has expired");
+    assert_eq!(mobile.pair.end(Side::A).stats(id).unwrap().timeouts, 0);
+    mobile.pair.run(secs(8));
+    mobile.expect(0);
+}
+
 /// What adds the second address has not arrived when that is gone, too.
 #[test]
 fn the_only_address_is_changed_twice_in_a_row() {
