@@ -285,6 +285,13 @@ impl Recovery {
         self.advisors.on_path_gone(path);
     }
 
+    /// The path of data leaves from another source, since the one before is gone.
+    pub(crate) fn on_source_change(&mut self, now: Time) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_source_change(now);
+        }
+    }
+
     /// Fast Recovery begins.
     pub(crate) fn on_fast_recovery(&mut self) {
         for algorithm in &mut self.algorithms {

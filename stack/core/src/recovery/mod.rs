@@ -122,6 +122,8 @@ trait Algorithm {
     }
     /// Fast Recovery begins.
     fn on_fast_recovery(&mut self) {}
+    /// The path of data leaves from another source, since the one before is gone: so are answers that were under way to it.
+    fn on_source_change(&mut self, _now: Time) {}
     /// T3-rtx expired on some path.
     fn on_timeout(&mut self) {}
     /// When [`on_deadline`](Self::on_deadline) is due.

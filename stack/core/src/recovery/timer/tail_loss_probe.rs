@@ -28,6 +28,9 @@
 //! one before (RFC 9002 §6.2.1); RFC 8985 §7.3 leaves that to T3-rtx, which for most paths is due after RTO.Min, a
 //! hundred round trips. Those that follow are beside T3-rtx: they neither take its place nor put it off.
 //!
+//! When the host loses the address that a path leaves from, answers under way to it are lost as well, and none has ever come to
+//! the new one (RFC 9260 §7.2.5.2): it is probed at once, from the new one, whatever was probed before.
+//!
 //! Every SCTP receiver reports duplicates, so their absence is believed as soon as
 //! something beyond the probe is acknowledged.
 
@@ -194,6 +197,13 @@ impl Algorithm for TailLossProbe {
 
     fn on_rtt(&mut self, _sample: Duration, _srtt: Duration) {
         self.measured = true;
+    }
+
+    fn on_source_change(&mut self, now: Time) {
+        self.reset();
+        self.measured = true;
+        self.deadline = Some(now);
+        (self.wait, self.beside) = (INITIAL, false);
     }
 
     fn on_fast_recovery(&mut self) {

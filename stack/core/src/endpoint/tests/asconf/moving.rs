@@ -186,6 +186,27 @@ fn what_has_arrived_is_said_to_the_address_that_is_left() {
     mobile.expect(0);
 }
 
+/// So does the sending half: what it repeats from the new address draws a SACK, and no second is waited for.
+#[test]
+fn with_probes_nothing_waits_for_a_timer_after_a_change() {
+    let with_probes = profile("rfc9260+rack-tlp", "");
+    let config = AssociationConfig { profile: with_probes.profile, ..config() };
+    let mut mobile = Mobile::new(&config, &[a(0)]);
+    for round in 1..4u8 {
+        let from = u32::from(round) * 100;
+        mobile.exchange(from);
+        mobile.pair.run(ms(15));
+        mobile.becomes(&[a(round)]);
+        mobile.pair.run(ms(300));
+        let received = mobile.pair.recv_all(Side::Z, mobile.ids[1]);
+        assert_eq!(numbers(&received), (from..from + 30).collect::<Vec<_>>(), "{round}");
+        mobile.pair.run(secs(8));
+        let received = mobile.pair.recv_all(Side::A, mobile.ids[0]);
+        assert_eq!(numbers(&received), (from..from + 30).collect::<Vec<_>>(), "{round}");
+    }
+    assert_eq!(mobile.pair.end(Side::A).stats(mobile.ids[0]).unwrap().timeouts, 0);
+}
+
 /// What adds the second address has not arrived when that is gone, too.
 #[test]
 fn the_only_address_is_changed_twice_in_a_row() {
