@@ -18,7 +18,9 @@ fn a_stream_goes_on_from_another_address() {
         let stall = row["metrics"]["stall_ms"]["value"].as_f64().unwrap();
         println!("{} {without} ms without: {stall} ms", row["series"]);
         assert!(stall >= without, "{stall} ms with {without} ms without an address");
-        assert!(stall < without.max(0.0) + 3000.0, "{stall} ms with {without} ms without one");
+        // RFC 9260 waits for its timer, and for longer after each doubling.
+        let beside = if row["series"] == "tresse" && without <= 500.0 { 300.0 } else { 3000.0 };
+        assert!(stall < without.max(0.0) + beside, "{stall} ms with {without} ms without one");
         seen += 1;
     }
     assert_eq!(seen, 14);

@@ -107,6 +107,8 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     let requests = stats.reconfigurations_received
         + stats.reconfigurations_seen_again
         + stats.reconfigurations_refused;
+    // So does one that deletes the address that SACKs went to (RFC 5061).
+    let requests = requests + stats.asconfs_received;
     // What was damaged on its way to the peer is repeated.
     let damaged = stats.packet_drop_reports_received;
     if stats.sacks_sent > chunks + stats.messages_received + parts + requests + damaged {

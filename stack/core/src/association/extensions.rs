@@ -130,6 +130,7 @@ impl Association {
         incoming: &mut Incoming<'_>,
         asconf: &Asconf<'_>,
     ) {
+        let acked_on = self.receiver.acked_on();
         let (mut cx, parts) = self.parts(now);
         let addresses = parts.monitor.addresses();
         let authenticator = &parts.extras.authenticator;
@@ -137,7 +138,7 @@ impl Association {
         let changes = &mut parts.extras.changes;
         let performed = changes.on_asconf(&mut cx, &mut affected, incoming, asconf);
         let Some(Performed { responses, gone, moved }) = performed else { return };
-        let deletes = !gone.is_empty();
+        let lost = gone.iter().any(|gone| acked_on == Some(gone.path));
         for gone in gone {
             parts.phase.leave_path(gone.path, gone.instead);
             parts.origin.leave_path(gone.path, gone.instead);
@@ -145,7 +146,7 @@ impl Association {
         if moved {
             self.listing.note_move();
         }
-        // SACKs on their way to an address that has gone just now may be lost: the peer learns at once what has arrived.
+        // SACKs on their way to an address that has gone just now are lost: the peer learns at once what has arrived.
         if deletes
             && self.state().may_send_data()
             && self.paths[self.receiver.ack_path()].is_confirmed()
