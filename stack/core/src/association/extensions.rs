@@ -147,7 +147,7 @@ impl Association {
             self.listing.note_move();
         }
         // SACKs on their way to an address that has gone just now are lost: the peer learns at once what has arrived.
-        if deletes
+        if lost
             && self.state().may_send_data()
             && self.paths[self.receiver.ack_path()].is_confirmed()
         {
