@@ -96,11 +96,6 @@ impl DelayedAck {
         }
     }
 
-    /// Whether data was ever accepted.
-    pub(crate) const fn has_started(&self) -> bool {
-        self.started
-    }
-
     /// Whether a SACK must go now.
     pub(crate) fn due(&self) -> bool {
         self.due

@@ -190,7 +190,7 @@ impl Addresses {
             let usable = address.local().is_some_and(|local| self.may_leave_from(local));
             let next = self.sources.next(address.remote(), address.local());
             if !usable && let Some(next) = next.filter(|next| self.may_leave_from(*next)) {
-                change_source(cx, path, next);
+                move_source(cx, path, next);
             }
         }
     }
@@ -305,7 +305,7 @@ impl Addresses {
             let next = self.sources.next(address.remote(), address.local());
             let next = next.filter(|l| !self.sources.has_lost(*l));
             if lost && let Some(next) = next {
-                change_source(cx, path, next);
+                move_source(cx, path, next);
             }
             // What works now is known soon, and not a heartbeat interval later; but not all is asked at once.
             let p = &mut cx.paths[path];
@@ -317,6 +317,12 @@ impl Addresses {
             }
         }
     }
+}
+
+/// The source is gone, and `local` takes its place.
+fn move_source(cx: &mut Common<'_>, path: PathId, local: IpAddr) {
+    change_source(cx, path, local);
+    cx.paths[path].address.ask();
 }
 
 fn change_source(cx: &mut Common<'_>, path: PathId, local: IpAddr) {

@@ -130,7 +130,8 @@ impl Association {
         incoming: &mut Incoming<'_>,
         asconf: &Asconf<'_>,
     ) {
-        let acked_on = self.receiver.acked_on();
+        let acked = self.journal.stats.data_chunks_received > 0;
+        let acked_on = Some(self.receiver.ack_path()).filter(|_| acked);
         let (mut cx, parts) = self.parts(now);
         let addresses = parts.monitor.addresses();
         let authenticator = &parts.extras.authenticator;
@@ -187,24 +188,10 @@ impl Association {
 
     /// An ASCONF-ACK chunk, which was authenticated.
     pub(super) fn on_asconf_ack(&mut self, now: Time, ack: &AsconfAck<'_>) {
-        let before = self.data_source();
         let (mut cx, parts) = self.parts(now);
         let addresses = parts.monitor.addresses_mut();
         let result = parts.extras.changes.on_ack(&mut cx, parts.halves.sender, addresses, ack);
-        self.follow_source(now, before);
         self.goes_on(result);
-    }
-
-    /// Where data leaves from.
-    fn data_source(&self) -> Option<IpAddr> {
-        self.paths[self.paths.data_path()].address.local()
-    }
-
-    /// Tells the sending half if data leaves from elsewhere than `before`.
-    fn follow_source(&mut self, now: Time, before: Option<IpAddr>) {
-        if self.data_source() != before {
-            self.sender.on_source_change(now);
-        }
     }
 
     /// An Unrecognized Chunk Type error cause may be about our ASCONF chunk.
@@ -227,10 +214,8 @@ impl Association {
 
     /// The addresses of our host have changed.
     pub(crate) fn on_host_change(&mut self, now: Time, host: &Arc<Host>) {
-        let before = self.data_source();
         let (mut cx, parts) = self.parts(now);
         parts.monitor.on_host_change(&mut cx, host);
         parts.extras.changes.follow_host(&mut cx, parts.monitor.addresses_mut());
-        self.follow_source(now, before);
     }
 }

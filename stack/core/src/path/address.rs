@@ -28,6 +28,8 @@ pub(crate) struct Address {
     /// A source that was left because of that, though heartbeats from there were answered: they do not bring it
     /// back.
     shunned: Option<IpAddr>,
+    /// The source before this one is gone: so are answers that were under way to it, and data is to ask for others.
+    asks: bool,
 }
 
 impl Address {
@@ -44,6 +46,7 @@ impl Address {
             encapsulation,
             unanswered: 0,
             shunned: None,
+            asks: false,
         }
     }
 
@@ -147,6 +150,21 @@ impl Address {
         self.since = now;
         self.proven = false;
         self.unanswered = 0;
+    }
+
+    /// The source before this one is gone, with the answers that were under way to it.
+    pub(crate) fn ask(&mut self) {
+        self.asks = true;
+    }
+
+    /// When data is to ask for other answers, if it has not yet.
+    pub(crate) fn asks_at(&self) -> Option<Time> {
+        self.asks.then_some(self.since)
+    }
+
+    /// It asks; `false` if there is no need to.
+    pub(crate) fn take_question(&mut self) -> bool {
+        std::mem::take(&mut self.asks)
     }
 
     /// Sends to another UDP port of the peer, or on raw IP; `true` if that is news.

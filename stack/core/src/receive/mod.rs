@@ -214,11 +214,6 @@ impl Receiver {
         self.next_sack.path()
     }
 
-    /// Where SACKs have gone, if data was ever received.
-    pub(crate) fn acked_on(&self) -> Option<PathId> {
-        self.delayed.has_started().then(|| self.next_sack.path())
-    }
-
     /// A path is gone: SACKs that would go there go to another one.
     pub(crate) fn leave_path(&mut self, gone: PathId, path: PathId) {
         self.forget_marks(gone);

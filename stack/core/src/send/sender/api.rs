@@ -93,11 +93,6 @@ impl Sender {
         }
     }
 
-    /// Data leaves from another source.
-    pub(crate) fn on_source_change(&mut self, now: Time) {
-        self.recovery.on_source_change(now);
-    }
-
     /// `path` is gone: what is in flight there leaves again over another one.
     pub(crate) fn leave_path(&mut self, cx: &mut Context<'_>, path: PathId) {
         for seq in self.data.in_flight(path) {

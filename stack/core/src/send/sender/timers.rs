@@ -28,6 +28,7 @@ impl Sender {
             self.silence_deadline(paths, config, state),
             self.data.queue().deadline(),
             self.abandonment.deadline(),
+            paths[paths.data_path()].address.asks_at(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -38,6 +39,10 @@ impl Sender {
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
         if self.gate.zero_window.on_timer(now) {
             cx.paths.opportunity(cx.profile());
+        }
+        let path = cx.paths.data_path();
+        if cx.paths[path].address.take_question() {
+            self.recovery.on_source_change(now);
         }
         if due(self.recovery_deadline(cx.paths)) {
             self.on_recovery_timer(cx);
