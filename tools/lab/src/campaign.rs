@@ -28,6 +28,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
     };
     // Everything is checked before anything is written.
     let names = experiment_names(args)?;
+    names.iter().try_for_each(|name| experiment::check_id(name))?;
     let sessions: Vec<Session> =
         names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
     refuse_equal_ids(&names, &sessions)?;

@@ -42,8 +42,7 @@ pub fn find(name: &str) -> Result<AnyExperiment, LabError> {
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|e| e == "toml") || path.is_file() {
-        let experiment = load::load_file(path)?;
-        return not_in_place_of_a_built_in_one(name, experiment);
+        return load::load_file(path);
     }
     Err(LabError::UnknownExperiment {
         id: name.to_owned(),
@@ -52,22 +51,24 @@ pub fn find(name: &str) -> Result<AnyExperiment, LabError> {
     })
 }
 
-/// A changed copy of a built-in experiment needs an id of its own: results have a folder for each id.
-fn not_in_place_of_a_built_in_one(
-    origin: &str,
-    experiment: AnyExperiment,
-) -> Result<AnyExperiment, LabError> {
+/// Checks that what a user means by `name` does not write over results of another experiment: a changed copy of a built-in
+/// one needs an id of its own, as results have a folder for each id.
+///
+/// # Errors
+/// Those of [`find`], and [`LabError::Experiment`] with the key `id` for such a copy.
+pub fn check_id(name: &str) -> Result<(), LabError> {
+    let experiment = find(name)?;
     let id = experiment.id();
     let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == id) else {
-        return Ok(experiment);
+        return Ok(());
     };
     let written = |experiment: &AnyExperiment| toml::to_string(experiment).ok();
     if written(&load::parse(id, text)?) == written(&experiment) {
-        return Ok(experiment);
+        return Ok(());
     }
     let last = id.rsplit('/').next().unwrap_or(id);
     Err(LabError::Experiment {
-        origin: origin.to_owned(),
+        origin: name.to_owned(),
         line: None,
         key: "id".into(),
         message: format!(

@@ -20,7 +20,7 @@ pub use crate::common::{
     About, AssociationSettings, Common, Inferred, Paper, ProfileEntry, Replications,
 };
 pub use crate::schema::Experiment;
-pub use catalogue::{MECHANISMS, built_in, find, ids, ids_of};
+pub use catalogue::{MECHANISMS, built_in, check_id, find, ids, ids_of};
 pub(crate) use load::with_changes;
 pub use load::{load_file, parse};
 
