@@ -208,6 +208,11 @@ impl Paths {
         self.iter().filter_map(|p| p.bursts.deadline()).min()
     }
 
+    /// When a path wants to ask for answers again, since its source is gone.
+    pub(crate) fn question_deadline(&self) -> Option<Time> {
+        self.iter().filter_map(|p| p.address.asks_at()).min()
+    }
+
     //= RFC 9260 6.4-1 6.4.1-1 8.2-4
     //= RFC 7829 3.2-3 3.2-4 3.2-6 3.2-7 3.2-8 3.2-9 3.2-10 4-1 4-2 4.1-1 4.1-2 4.1-3
     /// Where new data goes.

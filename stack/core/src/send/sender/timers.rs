@@ -28,7 +28,7 @@ impl Sender {
             self.silence_deadline(paths, config, state),
             self.data.queue().deadline(),
             self.abandonment.deadline(),
-            paths[paths.data_path()].address.asks_at(),
+            paths.question_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -40,9 +40,15 @@ impl Sender {
         if self.gate.zero_window.on_timer(now) {
             cx.paths.opportunity(cx.profile());
         }
-        let path = cx.paths.data_path();
-        if cx.paths[path].address.take_question() {
-            self.recovery.on_source_change(now);
+        if due(cx.paths.question_deadline()) {
+            let path = cx.paths.data_path();
+            if cx.paths[path].address.take_question() {
+                self.recovery.on_source_change(now);
+            }
+            // Of other paths heartbeats ask.
+            for path in cx.paths.iter_mut() {
+                path.address.take_question();
+            }
         }
         if due(self.recovery_deadline(cx.paths)) {
             self.on_recovery_timer(cx);
