@@ -172,10 +172,8 @@ impl RawCarrier {
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), true);
         }
         // With all, for they differ in their destination only.
-        let labelled = headers.iter().all(Option::is_some);
-        if labelled {
-            let _ = sys::headers_are_there(&*self.io, true);
-        }
+        let labelled =
+            headers.iter().all(Option::is_some) && sys::headers_are_there(&*self.io, true).is_ok();
         let header = |n: usize| headers[n].as_ref().filter(|_| labelled).map_or(&[][..], |h| h);
         let slices = slices.iter().enumerate();
         let slices: Vec<_> =

@@ -1,7 +1,7 @@
 //! Packets that arrive damaged are reported, and what the peer reports is sent again (draft-stewart-sctp-pktdrprep), where both
 //! ends have it.
 
-use tresse_wire::{ChunkType, PACKET_DROP_HEADER_LEN, PacketDrop, Quote};
+use tresse_wire::{ChunkType, PACKET_DROP_HEADER_LEN, PacketDrop, Quote, QuotedChunk};
 
 use super::addresses::Addresses;
 use super::drop_rate::DropReports;
@@ -54,8 +54,10 @@ fn send_back(
 ) {
     let Some(path) = cx.paths.find(datagram.source) else { return };
     let Some(quote) = Quote::parse(&datagram.packet) else { return };
-    let unreported = quote.chunks().any(|chunk| UNREPORTED.contains(&chunk.chunk_type));
-    if unreported || !cx.paths[path].is_confirmed() || !reports.take(cx.now) {
+    if !quote.chunks().all(|chunk| may_be_quoted(&chunk))
+        || !cx.paths[path].is_confirmed()
+        || !reports.take(cx.now)
+    {
         return;
     }
     let packet = &datagram.packet;
@@ -66,6 +68,16 @@ fn send_back(
     let source = addresses.reply_source(cx.paths, path, datagram.destination);
     let report = DropReport { packet, truncated_from, source };
     cx.push(path, Control::PacketDrop(report));
+}
+
+/// Whether a report may have it. FreeBSD sends SHUTDOWN and SHUTDOWN ACK again whatever its state is, which would end the association
+/// if it was a SACK or a HEARTBEAT ACK, or DATA, of whose type a bit is flipped: their length is another one.
+fn may_be_quoted(chunk: &QuotedChunk<'_>) -> bool {
+    match chunk.chunk_type {
+        ChunkType::SHUTDOWN => chunk.length == 8,
+        ChunkType::SHUTDOWN_ACK => chunk.length == 4,
+        other => !UNREPORTED.contains(&other),
+    }
 }
 
 /// The packet that a report is about, if that is one of ours that was damaged on its way to the peer.

@@ -53,6 +53,35 @@ fn some_packets_are_never_reported() {
     assert_eq!(script.stats().packet_drop_reports_sent, 0);
 }
 
+/// FreeBSD would send a SHUTDOWN at once that it sees quoted, though it was a SACK with a damaged type.
+#[test]
+fn no_report_has_a_shutdown_that_was_something_else() {
+    let mut script = agreed();
+    let tag = script.tag;
+    let acked = script.tsn(0);
+    let packets = [
+        packet(tag, |w| w.sack(acked, 1 << 16, [].into_iter(), [].into_iter())),
+        packet(tag, |w| w.heartbeat_ack(&HEARTBEAT)),
+        packet(tag, |w| write_data(w, PEER_TSN, 100)),
+    ];
+    let mut reported = 0;
+    for whole in &packets {
+        for bit in 96..104 {
+            let bytes = damaged(whole.clone(), bit);
+            let kind = bytes[12];
+            let sent = script.give_bytes(bytes);
+            reported += sent.len();
+            if kind == ChunkType::SHUTDOWN.0 || kind == ChunkType::SHUTDOWN_ACK.0 {
+                assert!(sent.is_empty(), "{kind}");
+            }
+            script.wait(ms(10));
+        }
+    }
+    assert!(reported > 12, "{reported}");
+    let end = packet(tag, |w| w.shutdown(acked));
+    assert_eq!(script.give_bytes(damaged(end, 100 + 8)).len(), 1, "one that was one is reported");
+}
+
 #[test]
 fn no_flood_of_damaged_packets_is_answered_in_full() {
     let mut script = agreed();
