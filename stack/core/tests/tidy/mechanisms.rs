@@ -22,17 +22,17 @@ const SHARED: [(&str, &str); 14] = [
     ("fast_retransmit", "RFC 9260 §7.2.4 itself: its parameters say which RFC's rules hold"),
     ("rfc9260", "RFC 9260 §7.2 itself, the controller that others are compared with"),
     ("t3_rtx", "RFC 9260 §6.3 itself: the timer of all paths, whatever else is switched on"),
-    ("asked_sack", "of the tail probe and the budget: what a SACK that was asked for shows"),
+    ("asked_sack", "of the tail probe: what a SACK that was asked for shows"),
     ("combined", "puts two detectors together"),
-    ("correction", "of the coupled controls"),
+    ("correction", "of both BLEST schedulers"),
     ("coupled", "of the coupled controls"),
-    ("cover_ack", "of two detectors"),
+    ("cover_ack", "of three detectors"),
     ("facts", "what mechanisms are told"),
     ("hooks", "what mechanisms are asked"),
     ("order", "of the stream schedulers"),
     ("registry", "the list of mechanisms"),
     ("start_time", "of the stream schedulers"),
-    ("suspects", "of two mechanisms that find losses"),
+    ("suspects", "of two mechanisms that learn from duplicates when they were wrong"),
 ];
 
 /// Mechanisms that are outside of these folders, and their files, or folders of these. The `mod.rs` beside them is their registry.

@@ -207,6 +207,34 @@ fn with_probes_nothing_waits_for_a_timer_after_a_change() {
     assert_eq!(mobile.pair.end(Side::A).stats(mobile.ids[0]).unwrap().timeouts, 0);
 }
 
+/// Addresses that come and go with every millisecond draw a few packets each, and data goes on where one stays.
+#[test]
+fn addresses_that_flap_bring_no_storm() {
+    let with_probes = profile("tresse", "");
+    for apart in [1, 7, 30] {
+        let config = AssociationConfig { profile: with_probes.profile.clone(), ..config() };
+        let mut mobile = Mobile::over(&config, 2, &[a(0), a(1)]);
+        mobile.pair.run(secs(2));
+        mobile.exchange(0);
+        let before = mobile.pair.log.len();
+        for n in 0..500u16 {
+            match n % 4 {
+                0 => mobile.becomes(&[a(1)]),
+                1 => mobile.becomes(&[at(0, 9), a(1)]),
+                2 => mobile.becomes(&[at(0, 9)]),
+                _ => mobile.becomes(&[a(0), at(0, 9)]),
+            }
+            mobile.pair.run(ms(apart));
+        }
+        let packets = mobile.pair.log.len() - before;
+        println!("{apart} ms apart: {packets} packets");
+        assert!(packets < 500 * 8, "{packets} packets for 500 changes, {apart} ms apart");
+        mobile.becomes(&[a(0), a(1)]);
+        mobile.pair.run(secs(120));
+        mobile.expect(0);
+    }
+}
+
 /// What adds the second address has not arrived when that is gone, too.
 #[test]
 fn the_only_address_is_changed_twice_in_a_row() {
