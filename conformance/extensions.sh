@@ -59,11 +59,13 @@ pair() {
     local -A words=([tresse]="--address $own $4" [kernel]="--address $theirs $5")
     shift 5
     port=$((port + 1))
+    # What the one before has said is no sign that this one is ready.
+    rm -f "$work/server" "$work/client"
     # The kernel keeps nothing of an earlier run.
     on $server "$work/server" server --port $port --timeout 25 ${words[$server]} &
     local running=$!
     for _ in $(seq 200); do
-        grep -q READY "$work/server" && break
+        grep -qs READY "$work/server" && break
         sleep 0.05
     done
     local peer=$theirs
