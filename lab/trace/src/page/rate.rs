@@ -6,7 +6,8 @@ const INTERVALS: f64 = 150.0;
 /// The first length of an interval in which bytes are summed, in seconds.
 const FINEST: f64 = 1e-4;
 
-/// So many of them are held: twice ten times [`INTERVALS`], so that what is drawn is sums of whole ones.
+/// So many of them are held at most, and a tenth of that at least once they have been joined: twice [`INTERVALS`], so that what is
+/// drawn are sums of whole ones.
 const MOST: usize = 3000;
 
 /// Bytes in intervals that become ten times as long when there are too many.
@@ -36,12 +37,14 @@ impl Rate {
         self.bytes[interval] += bytes;
     }
 
-    /// Mbit/s in each interval of a round length, from the beginning on, as steps; it ends at nothing.
+    /// Mbit/s in each interval of a round length, from the beginning until `end`, as steps; nothing was counted later. It ends at
+    /// nothing.
     pub(super) fn mbps(&self, end: f64) -> Vec<(f64, f64)> {
         if self.bytes.is_empty() {
             return Vec::new();
         }
-        let step = interval(end.max(self.step * self.bytes.len() as f64 / 2.0));
+        // No shorter than what is held, and a multiple of it: see MOST.
+        let step = interval(end);
         let ratio = ((step / self.step).round() as usize).max(1);
         let sums = self.bytes.chunks(ratio).map(|some| some.iter().sum::<f64>());
         let mbps = sums.map(|bytes| bytes * 8.0 / step / 1e6).chain([0.0]);
