@@ -1,15 +1,12 @@
 //! Packets that the network damages, both ways, and that their receivers report (draft-stewart-sctp-pktdrprep).
 
-use std::time::Duration;
-
 use tresse::{AssociationStats, Direction, LossCause};
 use tresse_netem::LinkConfig;
 use tresse_wire::{Chunk, ChunkType, Quote};
 
-use super::ends::{end, on_runtime, suited};
+use super::ends::{exchange, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use tresse_peers::Payload;
-use tresse_peers::traffic::{all_of, receive_all, send_all};
 
 const PAYLOAD: Payload =
     Payload { messages: 1_500, size: 1_000, streams: 4, unordered: false, ppid: None, first: None };
@@ -53,18 +50,7 @@ fn play(scene: &Scene<'_>, options: &str) -> AssociationStats {
         drop_reports: true,
         ..suited(scene, &Plan::new(PAYLOAD, options))
     };
-    on_runtime(scene, async {
-        let met = scene.meet(&plan).await;
-        let association = met.association.clone();
-        tokio::join!(send_all(&association, plan.payload), receive_all(&association, plan.payload));
-        // The last report may still be under way.
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let stats = association.stats();
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
-        drop(association);
-        assert_eq!(end(scene, met).await, all_of(plan.payload, "shutdown"));
-        stats
-    })
+    on_runtime(scene, exchange(scene, &plan))
 }
 
 /// The reports that went in a direction. All are of an end, and about a wrong checksum.

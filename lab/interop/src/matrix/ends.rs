@@ -1,10 +1,13 @@
 //! What the cells share: how they are run, and how they end.
 
 use std::future::Future;
+use std::time::Duration;
+
+use tresse::AssociationStats;
 
 use super::scene::{Met, Plan, Scene};
 use super::{Stack, Subject};
-use tresse_peers::traffic::{blocking, run_for};
+use tresse_peers::traffic::{all_of, blocking, receive_all, run_for, send_all};
 use tresse_peers::{Payload, PeerReport};
 
 /// The identifier that sctp-proto calls binary data; it knows those of WebRTC only.
@@ -18,6 +21,21 @@ pub(super) fn suited(scene: &Scene<'_>, plan: &Plan) -> Plan {
 
 pub(super) fn on_runtime<R>(scene: &Scene<'_>, work: impl Future<Output = R>) -> R {
     run_for(scene.limit, work)
+}
+
+/// All that the plan says goes both ways, and the association is shut down: what it has counted when it ends.
+pub(super) async fn exchange(scene: &Scene<'_>, plan: &Plan) -> AssociationStats {
+    let met = scene.meet(plan).await;
+    let association = met.association.clone();
+    tokio::join!(send_all(&association, plan.payload), receive_all(&association, plan.payload));
+    // The last echo or report may still be under way.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+    // Not before: what was queued above is still sent again until the end.
+    let stats = association.stats();
+    drop(association);
+    assert_eq!(end(scene, met).await, all_of(plan.payload, "shutdown"));
+    stats
 }
 
 /// The peer ends well: what it reports. The packets were sound, and the network did what it was to do.

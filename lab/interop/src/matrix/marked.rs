@@ -1,14 +1,11 @@
 //! Data that the network marks instead of dropping it, both ways (ECN: RFC 3168, RFC 4960 Appendix A).
 
-use std::time::Duration;
-
 use tresse::Direction;
 use tresse_wire::{Chunk, ParameterType, Parameters};
 
-use super::ends::{end, on_runtime, suited};
+use super::ends::{exchange, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use super::{Role, Stack};
-use tresse_peers::traffic::{all_of, receive_all, send_all};
 use tresse_peers::{Payload, Unsupported, command};
 
 const PAYLOAD: Payload =
@@ -28,14 +25,7 @@ pub(super) fn play(scene: &Scene<'_>) {
         if matches!(scene.cell.peer, Stack::Linux | Stack::Usrsctp) {
             mark(scene);
         }
-        let met = scene.meet(&plan).await;
-        let association = met.association.clone();
-        tokio::join!(send_all(&association, plan.payload), receive_all(&association, plan.payload));
-        // The last echo may still be under way.
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let stats = association.stats();
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
-        assert_eq!(end(scene, met).await, all_of(plan.payload, "shutdown"));
+        let stats = exchange(scene, &plan).await;
         let name = scene.cell.peer.name();
         if !is_offered(scene) {
             Unsupported(format!("{name} does not offer ECN")).raise();
