@@ -9,7 +9,6 @@ use super::incoming::Incoming;
 use super::outbox::DropReport;
 use super::{Association, Common, Control, Halves, State};
 use crate::datagram::Datagram;
-use crate::send::on_reported;
 use crate::time::Time;
 
 /// A report never answers these: another report, and what comes from an end that has no association, not yet or no more.
@@ -106,7 +105,7 @@ fn repeat(
     for chunk in quote.chunks() {
         helped |= match chunk.chunk_type {
             ChunkType::DATA | ChunkType::I_DATA if cx.state.may_send_data() => {
-                on_reported(halves.sender, &mut cx.sending(), &chunk)
+                halves.sender.on_reported(&mut cx.sending(), &chunk)
             }
             ChunkType::SACK | ChunkType::NR_SACK if cx.state.may_send_data() => {
                 halves.receiver.request_sack();

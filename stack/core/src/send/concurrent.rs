@@ -120,7 +120,7 @@ impl Strategy for Concurrent {
         distribution.choose(&view).filter(|id| may(*id))
     }
 
-    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
+    fn may_send_somewhere(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
         paths.data_paths().any(may)
     }
 

@@ -77,7 +77,9 @@ impl Gate {
     pub(super) fn may_send_somewhere(&self, cx: &Context<'_>, data: &Outbound) -> bool {
         match data.named_path(cx.paths) {
             Some(path) => self.may_send_new(cx, data, path),
-            None => cx.strategy.may_send_new(cx.paths, &|path| self.may_send_new(cx, data, path)),
+            None => {
+                cx.strategy.may_send_somewhere(cx.paths, &|path| self.may_send_new(cx, data, path))
+            }
         }
     }
 

@@ -8,9 +8,11 @@
 //! | [`Gate`](gate::Gate) | what may leave now, and where; with the state of a closed window in it |
 //! | [`Abandonment`](abandon::Abandonment) | messages that are given up, and how the peer passes over them |
 //! | [`Distribution`](distribution::Distribution) | which path carries what, while several do at once |
+//! | [`Contradictions`](contradictions::Contradictions) | SACKs that take back what none has a reason to |
+//! | [`Recovery`](crate::recovery::Recovery) | what the mechanisms decide |
 //!
 //! What they need and is not the half's own, the paths above all, comes as a [`Context`], whose methods see to the congestion
-//! windows of the paths. The chapters of `Sender` itself (`sender/`) put SACKs, timers and packets together of these.
+//! windows of the paths. [`Patience`] is the association's: what it forgives of errors. The chapters of `Sender` itself (`sender/`) put SACKs, timers and packets together of these.
 
 mod abandon;
 mod concurrent;
@@ -33,4 +35,4 @@ mod zero_window;
 
 pub(crate) use context::Context;
 pub(crate) use patience::Patience;
-pub(crate) use sender::{DataPacket, Effects, Plan, Sender, on_reported};
+pub(crate) use sender::{DataPacket, Effects, Plan, Sender};

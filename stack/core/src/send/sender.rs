@@ -23,7 +23,6 @@ use crate::handshake::Capabilities;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::AckOutcome;
-pub(crate) use reported::on_reported;
 pub(crate) use sack::Effects;
 pub(crate) use write::{DataPacket, Plan};
 

@@ -103,7 +103,7 @@ impl Strategy for Single {
         Some(paths.data_path()).filter(|path| may(*path))
     }
 
-    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
+    fn may_send_somewhere(&self, paths: &Paths, may: MayBegin<'_>) -> bool {
         may(paths.data_path())
     }
 

@@ -82,7 +82,7 @@ pub(super) trait Strategy {
         may: MayBegin<'_>,
     ) -> Option<PathId>;
     /// A packet may leave on some path.
-    fn may_send_new(&self, paths: &Paths, may: MayBegin<'_>) -> bool;
+    fn may_send_somewhere(&self, paths: &Paths, may: MayBegin<'_>) -> bool;
     /// Whether it may leave on `path` beside control chunks.
     fn joins_control(&self, paths: &Paths, path: PathId) -> bool;
     /// These chunks have just left on `path`.

@@ -18,23 +18,21 @@ const COMPARED: usize = 31;
 /// A chunk is not sent again for reports once it was sent this often: what destroys it each time is not repaired by haste.
 const MOST_TRANSMISSIONS: u32 = 8;
 
-/// The peer quotes a DATA or I-DATA chunk of a damaged packet. Returns whether it is sent again.
-pub(crate) fn on_reported(
-    sender: &mut Sender,
-    cx: &mut Context<'_>,
-    quoted: &QuotedChunk<'_>,
-) -> bool {
-    let Some(tsn) = quoted.value.first_chunk() else { return false };
-    let board = sender.data.board();
-    let seq = board.unwrap(Tsn(u32::from_be_bytes(*tsn)));
-    let Some(chunk) = board.get(seq).filter(|_| board.is_in_flight(seq)) else { return false };
-    let takes = sender.data.peer_room().takes_repeated(chunk);
-    let taken = takes && is_latest(cx, chunk) && is_as_sent(board, seq, quoted);
-    if !taken || sender.lose(cx, seq, LossCause::PacketDropReport) == 0 {
-        return false;
+impl Sender {
+    /// The peer quotes a DATA or I-DATA chunk of a damaged packet. Returns whether it is sent again.
+    pub(crate) fn on_reported(&mut self, cx: &mut Context<'_>, quoted: &QuotedChunk<'_>) -> bool {
+        let Some(tsn) = quoted.value.first_chunk() else { return false };
+        let board = self.data.board();
+        let seq = board.unwrap(Tsn(u32::from_be_bytes(*tsn)));
+        let Some(chunk) = board.get(seq).filter(|_| board.is_in_flight(seq)) else { return false };
+        let takes = self.data.peer_room().takes_repeated(chunk);
+        let taken = takes && is_latest(cx, chunk) && is_as_sent(board, seq, quoted);
+        if !taken || self.lose(cx, seq, LossCause::PacketDropReport) == 0 {
+            return false;
+        }
+        cx.paths.opportunity(cx.profile());
+        true
     }
-    cx.paths.opportunity(cx.profile());
-    true
 }
 
 /// A report may be about its latest transmission, and not about one before.

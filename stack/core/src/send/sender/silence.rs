@@ -74,7 +74,11 @@ impl Sender {
             };
             let alive = cx.paths.iter().any(vouches);
             if alive {
-                self.leave(cx, path);
+                cx.paths[path].reachability.fall_silent();
+                for seq in self.data.in_flight(path) {
+                    self.lose(cx, seq, PathFacts::CAUSE);
+                }
+                cx.paths.opportunity(cx.profile());
                 asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
@@ -82,13 +86,5 @@ impl Sender {
             }
         }
         asked
-    }
-
-    fn leave(&mut self, cx: &mut Context<'_>, path: PathId) {
-        cx.paths[path].reachability.fall_silent();
-        for seq in self.data.in_flight(path) {
-            self.lose(cx, seq, PathFacts::CAUSE);
-        }
-        cx.paths.opportunity(cx.profile());
     }
 }
