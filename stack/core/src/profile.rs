@@ -44,116 +44,115 @@ pub use parameters::*;
 pub use recovery::*;
 pub use streams::*;
 
-/// Everything that decides how an association recovers from loss and controls congestion.
-///
-/// Every field has a default: that of RFC 9260 §16. Field names are the TOML keys.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(default, deny_unknown_fields))]
-pub struct Profile {
-    /// The name it was asked for by.
-    pub name: String,
-    /// One line on what it is.
-    pub description: String,
-    /// Retransmission timeout (RFC 9260 §6.3).
-    pub rto: RtoParameters,
-    /// What the receiver side sends (RFC 9260 §6.2).
-    pub sack: SackParameters,
-    /// Error limits and timers of the association (RFC 9260 §8, §16).
-    pub limits: LimitParameters,
-    /// Heartbeats (RFC 9260 §8.3).
-    pub heartbeat: HeartbeatParameters,
-    /// Congestion window rules (RFC 9260 §7.2).
-    pub congestion: CongestionParameters,
-    /// Fast Retransmit and Fast Recovery (RFC 9260 §7.2.4).
-    pub fast_retransmit: FastRetransmitParameters,
-    /// Early Retransmit counted in bytes (RFC 5827 §3.1).
-    pub early_retransmit_bytes: EarlyRetransmitBytesParameters,
-    /// Early Retransmit counted in packets (Hurtig & Brunstrom §2.3).
-    pub early_retransmit_packets: EarlyRetransmitPacketsParameters,
-    /// Limited Transmit (RFC 3042).
-    pub limited_transmit: LimitedTransmitParameters,
-    /// Early Retransmit turned off after it was wrong (Hurtig & Brunstrom §2.2).
-    pub early_retransmit_switch_off: EarlyRetransmitSwitchOffParameters,
-    /// RACK loss detection (RFC 8985 §6).
-    pub rack: RackParameters,
-    /// Tail loss probes (RFC 8985 §7).
-    pub tail_loss_probe: TailLossProbeParameters,
-    /// Proportional Rate Reduction (RFC 6937).
-    pub prr: PrrParameters,
-    /// What makes a stream thin (Pedersen 2006 §4.1).
-    pub thin_stream: ThinStreamParameters,
-    /// Fast retransmit after one SACK while thin (Pedersen 2006 §4.2.1).
-    pub thin_fast_retransmit: ThinFastRetransmitParameters,
-    /// Outstanding chunks in fast retransmissions while thin (Pedersen 2006 §4.2.2).
-    pub bundle_fast_retransmit: BundleFastRetransmitParameters,
-    /// Outstanding chunks in packets of new data while thin (Pedersen 2006 §4.4).
-    pub bundle_new: BundleNewParameters,
-    /// A lower RTO.Min while thin (Pedersen 2006 §4.3.1).
-    pub thin_rto_min: ThinRtoMinParameters,
-    /// No exponential backoff while thin (Pedersen 2006 §4.3.4).
-    pub thin_no_backoff: ThinNoBackoffParameters,
-    /// RTO restart (Pedersen 2006 §4.3.3; RFC 7765).
-    pub rto_restart: RtoRestartParameters,
-    /// One budget for what may be sent in vain.
-    pub budget: BudgetParameters,
-    /// Dynamic RTO.Min (Gonzalez, Peng & McClellan 2015 §6).
-    pub dynamic_rto_min: DynamicRtoMinParameters,
-    /// Eifel detection by TIMESTAMP chunks (Ladha et al. §4; RFC 3522).
-    pub eifel_timestamp: EifelTimestampParameters,
-    /// Eifel detection by retransmit bits (Ladha et al. §4).
-    pub eifel_retransmit_bit: EifelRetransmitBitParameters,
-    /// Detection by duplicate TSN reports (RFC 3708).
-    pub dup_tsn: DupTsnParameters,
-    /// Forward RTO-Recovery (RFC 5682).
-    pub f_rto: FRtoParameters,
-    /// What is done about a spurious retransmission (RFC 4015).
-    pub spurious_response: SpuriousResponseParameters,
-    /// The T3-rtx timer (RFC 9260 §6.3.2).
-    pub t3_rtx: T3RtxParameters,
-    /// Concurrent multipath transfer (draft-tuexen-tsvwg-sctp-multipath).
-    pub multipath: MultipathParameters,
-    /// How streams share the association (RFC 8260 §3).
-    pub streams: StreamParameters,
+/// A value of a profile that is not within the least and the greatest one.
+#[cfg(feature = "toml")]
+struct OutOfRange {
+    field: &'static str,
+    value: f64,
+    range: (f64, f64),
 }
 
-//= RFC 9260 16-1
-impl Default for Profile {
-    fn default() -> Self {
-        Profile {
-            name: "rfc9260".into(),
-            description: "RFC 9260 by the book".into(),
-            rto: RtoParameters::default(),
-            sack: SackParameters::default(),
-            limits: LimitParameters::default(),
-            heartbeat: HeartbeatParameters::default(),
-            congestion: CongestionParameters::default(),
-            fast_retransmit: FastRetransmitParameters::default(),
-            early_retransmit_bytes: EarlyRetransmitBytesParameters::default(),
-            early_retransmit_packets: EarlyRetransmitPacketsParameters::default(),
-            limited_transmit: LimitedTransmitParameters::default(),
-            early_retransmit_switch_off: EarlyRetransmitSwitchOffParameters::default(),
-            rack: RackParameters::default(),
-            tail_loss_probe: TailLossProbeParameters::default(),
-            prr: PrrParameters::default(),
-            thin_stream: ThinStreamParameters::default(),
-            thin_fast_retransmit: ThinFastRetransmitParameters::default(),
-            bundle_fast_retransmit: BundleFastRetransmitParameters::default(),
-            bundle_new: BundleNewParameters::default(),
-            thin_rto_min: ThinRtoMinParameters::default(),
-            thin_no_backoff: ThinNoBackoffParameters::default(),
-            rto_restart: RtoRestartParameters::default(),
-            budget: BudgetParameters::default(),
-            dynamic_rto_min: DynamicRtoMinParameters::default(),
-            eifel_timestamp: EifelTimestampParameters::default(),
-            eifel_retransmit_bit: EifelRetransmitBitParameters::default(),
-            dup_tsn: DupTsnParameters::default(),
-            f_rto: FRtoParameters::default(),
-            spurious_response: SpuriousResponseParameters::default(),
-            t3_rtx: T3RtxParameters::default(),
-            multipath: MultipathParameters::default(),
-            streams: StreamParameters::default(),
+/// The profile of these tables, with the defaults of each.
+macro_rules! profile {
+    ($($(#[$doc:meta])* $table:ident: $ty:ty,)*) => {
+        /// Everything that decides how an association recovers from loss and controls congestion.
+        ///
+        /// Every field has a default: that of RFC 9260 §16. Field names are the TOML keys.
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(default, deny_unknown_fields))]
+        pub struct Profile {
+            /// The name it was asked for by.
+            pub name: String,
+            /// One line on what it is.
+            pub description: String,
+            $($(#[$doc])* pub $table: $ty,)*
         }
-    }
+
+        //= RFC 9260 16-1
+        impl Default for Profile {
+            fn default() -> Self {
+                Profile {
+                    name: "rfc9260".into(),
+                    description: "RFC 9260 by the book".into(),
+                    $($table: <$ty>::default(),)*
+                }
+            }
+        }
+
+        #[cfg(feature = "toml")]
+        impl Profile {
+            /// The first value that is out of its range, with the name of its table.
+            fn out_of_range(&self) -> Option<(&'static str, OutOfRange)> {
+                $(if let Some(found) = self.$table.out_of_range() {
+                    return Some((stringify!($table), found));
+                })*
+                None
+            }
+        }
+    };
+}
+
+profile! {
+    /// Retransmission timeout (RFC 9260 §6.3).
+    rto: RtoParameters,
+    /// What the receiver side sends (RFC 9260 §6.2).
+    sack: SackParameters,
+    /// Error limits and timers of the association (RFC 9260 §8, §16).
+    limits: LimitParameters,
+    /// Heartbeats (RFC 9260 §8.3).
+    heartbeat: HeartbeatParameters,
+    /// Congestion window rules (RFC 9260 §7.2).
+    congestion: CongestionParameters,
+    /// Fast Retransmit and Fast Recovery (RFC 9260 §7.2.4).
+    fast_retransmit: FastRetransmitParameters,
+    /// Early Retransmit counted in bytes (RFC 5827 §3.1).
+    early_retransmit_bytes: EarlyRetransmitBytesParameters,
+    /// Early Retransmit counted in packets (Hurtig & Brunstrom §2.3).
+    early_retransmit_packets: EarlyRetransmitPacketsParameters,
+    /// Limited Transmit (RFC 3042).
+    limited_transmit: LimitedTransmitParameters,
+    /// Early Retransmit turned off after it was wrong (Hurtig & Brunstrom §2.2).
+    early_retransmit_switch_off: EarlyRetransmitSwitchOffParameters,
+    /// RACK loss detection (RFC 8985 §6).
+    rack: RackParameters,
+    /// Tail loss probes (RFC 8985 §7).
+    tail_loss_probe: TailLossProbeParameters,
+    /// Proportional Rate Reduction (RFC 6937).
+    prr: PrrParameters,
+    /// What makes a stream thin (Pedersen 2006 §4.1).
+    thin_stream: ThinStreamParameters,
+    /// Fast retransmit after one SACK while thin (Pedersen 2006 §4.2.1).
+    thin_fast_retransmit: ThinFastRetransmitParameters,
+    /// Outstanding chunks in fast retransmissions while thin (Pedersen 2006 §4.2.2).
+    bundle_fast_retransmit: BundleFastRetransmitParameters,
+    /// Outstanding chunks in packets of new data while thin (Pedersen 2006 §4.4).
+    bundle_new: BundleNewParameters,
+    /// A lower RTO.Min while thin (Pedersen 2006 §4.3.1).
+    thin_rto_min: ThinRtoMinParameters,
+    /// No exponential backoff while thin (Pedersen 2006 §4.3.4).
+    thin_no_backoff: ThinNoBackoffParameters,
+    /// RTO restart (Pedersen 2006 §4.3.3; RFC 7765).
+    rto_restart: RtoRestartParameters,
+    /// One budget for what may be sent in vain.
+    budget: BudgetParameters,
+    /// Dynamic RTO.Min (Gonzalez, Peng & McClellan 2015 §6).
+    dynamic_rto_min: DynamicRtoMinParameters,
+    /// Eifel detection by TIMESTAMP chunks (Ladha et al. §4; RFC 3522).
+    eifel_timestamp: EifelTimestampParameters,
+    /// Eifel detection by retransmit bits (Ladha et al. §4).
+    eifel_retransmit_bit: EifelRetransmitBitParameters,
+    /// Detection by duplicate TSN reports (RFC 3708).
+    dup_tsn: DupTsnParameters,
+    /// Forward RTO-Recovery (RFC 5682).
+    f_rto: FRtoParameters,
+    /// What is done about a spurious retransmission (RFC 4015).
+    spurious_response: SpuriousResponseParameters,
+    /// The T3-rtx timer (RFC 9260 §6.3.2).
+    t3_rtx: T3RtxParameters,
+    /// Concurrent multipath transfer (draft-tuexen-tsvwg-sctp-multipath).
+    multipath: MultipathParameters,
+    /// How streams share the association (RFC 8260 §3).
+    streams: StreamParameters,
 }
 
 impl Profile {

@@ -101,7 +101,7 @@ parameters! {
         chunk_rescheduling: ChunkRescheduling = ChunkRescheduling::Off,
         /// The part of the send buffer, or of the peer's receive buffer, that must be occupied
         /// before chunks are rescheduled, 0 to 1. Default 0.5.
-        rescheduling_threshold: f64 = 0.5,
+        rescheduling_threshold: f64 [0.0, 1.0] = 0.5,
         /// What is in flight on a path that stops answering leaves again over another one after
         /// about two round trips, instead of after RTO; until the path answers a HEARTBEAT it gets no
         /// new data. Needs `heartbeat.enabled`. Default false.
@@ -126,7 +126,7 @@ parameters! {
         queue_limit_packets: u32 = 0,
         /// Pacing: packets leave at this many times the rate of the congestion window, twice that in
         /// slow start; 0 turns pacing off, and Max.Burst holds. Default 0.
-        pacing: f64 = 0.0,
+        pacing: f64 [0.0, 100.0] = 0.0,
     }
 }
 

@@ -5,15 +5,32 @@ use std::time::Duration;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
-/// A group of parameters: a struct with its defaults, strict about keys.
+/// A group of parameters: a struct with its defaults, strict about keys. In brackets are the least and the greatest value that a
+/// profile by name or as TOML may give to a number; of durations the greatest is an hour.
 macro_rules! parameters {
-    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident : $ty:ty = $default:expr,)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$fdoc:meta])* $field:ident : $ty:ty $([$least:literal, $most:literal])? = $default:expr,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(default, deny_unknown_fields))]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
         impl Default for $name {
             fn default() -> Self { $name { $($field: $default,)* } }
+        }
+        #[cfg(feature = "toml")]
+        impl $name {
+            /// The first value that is out of its range.
+            pub(super) fn out_of_range(&self) -> Option<$crate::profile::OutOfRange> {
+                $($(
+                    let value = f64::from(self.$field);
+                    if !($least..=$most).contains(&value) {
+                        let range = (f64::from($least), f64::from($most));
+                        return Some($crate::profile::OutOfRange { field: stringify!($field), value, range });
+                    }
+                )?)*
+                None
+            }
         }
     };
 }
@@ -23,23 +40,23 @@ parameters! {
     /// Retransmission timeout (RFC 9260 §6.3.1, §16).
     RtoParameters {
         /// RTO.Initial in milliseconds: before the first measurement. Default 1000.
-        initial_ms: f64 = 1000.0,
+        initial_ms: f64 [1.0, 3.6e6] = 1000.0,
         //= RFC 9260 16-1 16-2
         /// RTO.Min in milliseconds. Default 1000. Lower recovers sooner, and risks spurious
         /// timeouts when the peer delays SACKs.
-        min_ms: f64 = 1000.0,
+        min_ms: f64 [0.0, 3.6e6] = 1000.0,
         /// RTO.Max in milliseconds. Default 60 000.
-        max_ms: f64 = 60_000.0,
+        max_ms: f64 [1.0, 3.6e6] = 60_000.0,
         /// RTO.Alpha: weight of a sample in SRTT. Default 1/8.
-        alpha: f64 = 0.125,
+        alpha: f64 [0.0, 1.0] = 0.125,
         /// RTO.Beta: weight of a deviation in RTTVAR. Default 1/4.
-        beta: f64 = 0.25,
+        beta: f64 [0.0, 1.0] = 0.25,
         /// Clock granularity G in milliseconds, the floor of RTTVAR (rule G1). Default 1.
-        granularity_ms: f64 = 1.0,
+        granularity_ms: f64 [0.001, 1000.0] = 1.0,
         /// Clock tick in milliseconds of a kernel that knows time in whole ticks only: samples, SRTT, RTTVAR
         /// and RTO are such numbers, each share of them is rounded down, and T3-rtx expires at a tick.
         /// Default 0: time is exact.
-        tick_ms: f64 = 0.0,
+        tick_ms: f64 [0.0, 1000.0] = 0.0,
     }
 }
 
@@ -73,14 +90,15 @@ pub enum NrSackMode {
 parameters! {
     /// What the receiver sends, and what is expected of that of the peer (RFC 9260 §6.2).
     SackParameters {
-        /// SACK.Delay in milliseconds, 0 to 500. Default 200.
-        delay_ms: f64 = 200.0,
+        //= RFC 9260 6.2-13 6.2-14
+        /// SACK.Delay in milliseconds, 0 to 500 (RFC 9260 §6.2). Default 200.
+        delay_ms: f64 [0.0, 500.0] = 200.0,
         /// Milliseconds that the peer may delay a SACK, as its sender takes for granted: what waits for a SACK
         /// early (tail loss probes, silent paths, bounded guesses) waits so much longer when a single packet is in flight.
         /// Default 200 (RFC 9260 §6.2); 0 to 500.
-        peer_delay_ms: f64 = 200.0,
+        peer_delay_ms: f64 [0.0, 500.0] = 200.0,
         /// A SACK at the latest for every n-th packet with data. Default 2.
-        packets: u32 = 2,
+        packets: u32 [1.0, 1000.0] = 2,
         /// What fills the last gap is acknowledged at once (RFC 5681 §4.2). Default true. Linux 2.6.15 does
         /// so only while TSNs are missing afterwards: then T3-rtx can expire before the SACK comes.
         when_filled: bool = true,
@@ -138,12 +156,12 @@ parameters! {
         /// The longest that T1-init and T1-cookie wait, in milliseconds, should RTO.Max be more
         /// (`sinit_max_init_timeo`, RFC 6458 §8.1.3); 0 is no limit. Default 0. Less gives a quicker
         /// answer where nobody is, and less patience with a slow network.
-        max_init_rto_ms: f64 = 0.0,
+        max_init_rto_ms: f64 [0.0, 3.6e6] = 0.0,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.
-        cookie_life_ms: f64 = 60_000.0,
+        cookie_life_ms: f64 [1.0, 3.6e6] = 60_000.0,
         /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2). It begins again with each message
         /// that the peer still delivers after our SHUTDOWN.
-        shutdown_guard_rto_max: f64 = 5.0,
+        shutdown_guard_rto_max: f64 [0.1, 100.0] = 5.0,
         /// Associations that peers at one source may have open, an IPv4 address or a network of IPv6 with 64
         /// bits. They count once a valid cookie has shown that the peer is there; more are refused with Out
         /// of Resource. Default 4096: some thousand hosts behind one NAT; 0 is no limit. This and the next
@@ -166,7 +184,7 @@ parameters! {
         /// Whether idle paths are probed. Default true. Unconfirmed addresses always are.
         enabled: bool = true,
         /// HB.interval in milliseconds. Default 30 000.
-        interval_ms: f64 = 30_000.0,
+        interval_ms: f64 [0.0, 3.6e6] = 30_000.0,
         /// A path that does not answer is tried from our other addresses: heartbeats look for one that reaches
         /// it (RFC 9260 §6.4). Default true. Without it the path keeps its source, as in ns-2.
         other_sources: bool = true,
@@ -222,14 +240,14 @@ parameters! {
         initial_window: InitialWindow = InitialWindow::Rfc9260,
         /// Floor of ssthresh after a loss, in units of PMDCS. Default 4 (RFC 9260 §7.2.3);
         /// RFC 2960 says 2.
-        ssthresh_floor: f64 = 4.0,
+        ssthresh_floor: f64 [1.0, 100.0] = 4.0,
         /// The same on a path whose queue does not hold that floor: a recovery has lost its own retransmissions there, or
         /// one has followed the other (`congestion/second_loss.rs`). One path at a time. 1 to 100; default 4: no other. RFC
         /// 5681 §3.1 says 2.
-        overloaded_floor: f64 = 4.0,
+        overloaded_floor: f64 [1.0, 100.0] = 4.0,
         /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK; where packets are paced, by all that was
         /// acknowledged up to ssthresh (RFC 9406 §4.3). Default 1.
-        slow_start_limit: f64 = 1.0,
+        slow_start_limit: f64 [0.1, 100.0] = 1.0,
         /// The first slow start ends when the round trip grows (HyStart++, RFC 9406), before the queue overflows; its L is 8, or
         /// none where packets are paced, whatever `slow_start_limit` says. Fewer losses at the start, and now and then
         /// an early end where the round trip varies without a queue. Default false.

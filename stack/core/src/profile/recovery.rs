@@ -77,7 +77,7 @@ parameters! {
     /// The T3-rtx timer (RFC 9260 §6.3.2, §6.3.3).
     T3RtxParameters {
         /// RTO is multiplied by this at each expiration (rule E2). Default 2.
-        backoff: f64 = 2.0,
+        backoff: f64 [1.0, 10.0] = 2.0,
         /// An expiration backs off only after it has sent again and armed the timer: the next one comes
         /// after the RTO of before, as in Linux 2.6.15 (Pedersen 2006, Tables 3.2 to 3.5: second
         /// expirations exactly 1000 ms after the first). Default false.
@@ -135,7 +135,7 @@ parameters! {
         /// How late a SACK must be for its chunk to be overdue, in multiples of RTTVAR. Default 4:
         /// when T3-rtx would have expired but for RTO.Min. Less repairs more losses before they are
         /// declared, and sends more of what is only late.
-        overdue_rttvar: f64 = 4.0,
+        overdue_rttvar: f64 [0.0, 100.0] = 4.0,
     }
 }
 
@@ -154,7 +154,7 @@ parameters! {
         /// As [`BundleFastRetransmitParameters::overdue_only`]. Default false.
         overdue_only: bool = false,
         /// As [`BundleFastRetransmitParameters::overdue_rttvar`]. Default 4.
-        overdue_rttvar: f64 = 4.0,
+        overdue_rttvar: f64 [0.0, 100.0] = 4.0,
     }
 }
 
@@ -171,7 +171,7 @@ parameters! {
         /// Whether it runs. Default false.
         enabled: bool = false,
         /// RTO.Min of a thin stream in milliseconds. Default 200.
-        min_ms: f64 = 200.0,
+        min_ms: f64 [0.0, 3.6e6] = 200.0,
     }
 }
 
@@ -232,13 +232,13 @@ parameters! {
         arithmetic: Arithmetic = Arithmetic::Integer,
         /// Length of a clock tick in milliseconds. Default 4: a jiffy of the paper's kernel
         /// (Debian's 2.6.32, 250 Hz).
-        tick_ms: f64 = 4.0,
+        tick_ms: f64 [0.001, 1000.0] = 4.0,
         /// RTO.Min rises with every measurement while the ratio is at most this. Default 1.
-        bootstrap: f64 = 1.0,
+        bootstrap: f64 [0.0, 1e6] = 1.0,
         /// RTO.Min of a new association, milliseconds. Default 0: Figures 14 and 15 start there.
-        start_ms: f64 = 0.0,
+        start_ms: f64 [0.0, 3.6e6] = 0.0,
         /// The lowest RTO.Min, milliseconds. Default 0.
-        floor_ms: f64 = 0.0,
+        floor_ms: f64 [0.0, 3.6e6] = 0.0,
     }
 }
 
@@ -294,10 +294,10 @@ parameters! {
         /// ssthresh gives back this fraction of what was lost at the first timeout in a row, its
         /// square at the second, and so on ("a decay factor", Ladha et al. §5). Default 1: all of
         /// it, as RFC 4015 §3.2.
-        decay: f64 = 1.0,
+        decay: f64 [0.0, 1.0] = 1.0,
         /// Nothing is given back where the latest round trip was more than this many times the shortest one of the
         /// last minutes, and all of cwnd was in flight: a queue of the sender's own that lasts, and no spike. 0 to 1000; default 0: it is in any case.
-        standing_queue: f64 = 0.0,
+        standing_queue: f64 [0.0, 1000.0] = 0.0,
     }
 }
 
@@ -307,7 +307,7 @@ parameters! {
         /// Whether it runs. Default false.
         enabled: bool = false,
         /// Reordering window at first, as a fraction of the minimum RTT. Default 1/4.
-        reordering_window: f64 = 0.25,
+        reordering_window: f64 [0.0, 4.0] = 0.25,
         /// Whether miss indications (RFC 9260 §7.2.4) still declare losses after reordering was seen, as long as no new data
         /// waits that fits the window of the peer, and data takes one path at a time. Default false (RFC 8985 §6.2 step 4).
         count_while_app_limited: bool = false,
@@ -324,7 +324,7 @@ parameters! {
         trust_immediate_sack: bool = false,
         /// How many may follow each other without an answer, each after twice the time of the one before (RFC 9002
         /// §6.2.1). Default 1 (RFC 8985 §7.3); 1 to 16.
-        in_a_row: u32 = 1,
+        in_a_row: u32 [1.0, 16.0] = 1,
     }
 }
 

@@ -39,6 +39,6 @@ parameters! {
         /// This share of the send buffer, 0 to 1, may be filled beyond it, by streams that hold no more than what is left
         /// of the share, so that none takes all of it. Default 0: what the buffer does not take waits until a half of it is
         /// free (with concurrent transfer an eighth). More lets the few thin streams beside bulk write meanwhile.
-        reserve: f64 = 0.0,
+        reserve: f64 [0.0, 1.0] = 0.0,
     }
 }
