@@ -25,6 +25,11 @@ header:
 rfc:
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test rfc
 
+# docs/links.md and docs/metrics.md, made again from the code.
+pages:
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-netem --test page
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-lab --lib metric
+
 # The C library with its header: PREFIX=/usr/local DESTDIR= just install-c
 install-c:
     sockets/capi/install.sh

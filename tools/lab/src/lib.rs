@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tresse_lab::flow::metric::meaning::listing as metrics;
 use tresse_lab::report::agreement::{self, Agreement};
 use tresse_lab::report::{self, Report, Screen, campaign as pages};
 use tresse_lab::{AnyExperiment, LabError, experiment};
@@ -42,6 +43,8 @@ enum Command {
     List(ListArgs),
     /// List the built-in profiles, or every parameter of one
     Profiles(profiles::ProfilesArgs),
+    /// List what experiments can measure, with units and meanings (docs/metrics.md)
+    Metrics,
     /// Write a file for an experiment of your own, ready to run and to be changed (docs/experiments.md)
     New(new::NewArgs),
     /// Run experiments and write tables, plots and a page for each
@@ -201,6 +204,10 @@ pub fn run(args: Args, advice: impl Fn(&str) -> Option<String>) -> ExitCode {
     let result = match args.command {
         Command::List(args) => list(&args),
         Command::Profiles(args) => profiles::run(&args),
+        Command::Metrics => {
+            print(metrics());
+            Ok(ExitCode::SUCCESS)
+        }
         Command::New(args) => new::run(&args),
         Command::Run(args) => campaign::run(&args),
         Command::Show(args) => show(&args),

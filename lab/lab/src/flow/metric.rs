@@ -1,40 +1,8 @@
 //! The names of what is measured, with their units.
 //!
-//! | name | what |
-//! |---|---|
-//! | `goodput_kbps`, `goodput_kBps`, `goodput_mbps` | user data delivered per second |
-//! | `ideal_mbps`, `ideal_path_mbps` | user data that all paths could carry, and the best one (bulk transfers over links with a bandwidth) |
-//! | `of_ideal`, `of_ideal_path` | goodput in percent of them |
-//! | `path_mbps.N`, `best_path_mbps`, `of_best_path` | goodput of the same run over the N-th path alone, the best of them, and the goodput in percent of that (with `observe.alone`) |
-//! | `path_share.N` | packets of the N-th path in percent of all, by bytes |
-//! | `competitor_mbps`, `of_competitor`, `fairness` | goodput of a competing flow, the mean of all; ours in percent of it; Jain's index of all flows |
-//! | `delivery_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | from the first transmission of a message to its delivery (with `observe.transfer`) |
-//! | `stall_ms` | longest time without a delivery, between the first and the last (with `observe.transfer`) |
-//! | `reorder_bytes.mean` and the same others | bytes that the receiver holds for order, by the windows in its SACKs (with `observe.transfer`) |
-//! | `gap_acked.mean` and the same others; `.0-100` and other classes | TSNs in the gap blocks of a SACK; percentage of the SACKs in each class (with `observe.transfer`) |
-//! | `cpu.all`, `cpu.sacks` | share of the time of all its cores that the data sender's processor was busy, and that SACKs took (with `processor`) |
-//! | `cpu.lost` | packets that found the queue for the sender's processor full (with `processor`) |
-//! | `sack_us.mean`; `sack_us.to-1`, `.1-2` and other classes | time that a SACK takes; percentage of the SACKs in each class (with `processor`) |
-//! | `completion_s` | from the association being up to the delivery of the last message |
-//! | `highest_tsn` | DATA chunks sent for the first time: the highest TSN, counted from 1 |
-//! | `timeouts`, `timeouts_per_mb` | T3-rtx expirations |
-//! | `fast_retransmits`, `fast_retransmits_per_mb` | packets sent again because of SACKs |
-//! | `fast_chunks_per_mb` | chunks sent again because of SACKs |
-//! | `fast_events`, `fast_events_per_mb` | times that SACKs started a recovery |
-//! | `fast_per_timeout` | such recoveries for each timeout (as if for one if there is none) |
-//! | `retransmitted_chunks` | DATA chunks sent again |
-//! | `retransmitted_percent` | the same in percent of all DATA chunks sent |
-//! | `duplicates` | chunks that reached the receiver twice: unnecessary retransmissions |
-//! | `spurious` | retransmissions that the sender found to be spurious (with `observe.series`) |
-//! | `packets` | packets that the sender sent |
-//! | `delivered_bytes` | user data delivered |
-//! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (not for bulk transfers) |
-//! | `beside_ms.mean` and the same others | the same of the messages that are sent beside (`workload.periodic.beside`) |
-//! | `age_ms.mean` and the same others | how long ago the newest message was sent that the receiver has, at each moment (with `observe.age`) |
-//! | `given_up_percent` | messages that were given up, in percent of all (with `observe.age`) |
-//! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
-//! | `resend_ms.min`, `.max`, `.avg`, `.sd`, `resend.count` | time between two transmissions of the same data, over all retransmissions, as tcptrace has it: its standard deviation is that of a sample; with TCP that of the SYN counts as well |
-//! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
+//! What each of them means is in [`meaning`], and `tresse lab metrics` and `docs/metrics.md` show it.
+
+pub mod meaning;
 
 use tresse_report::Unit;
 

@@ -182,7 +182,7 @@ fn known_metric(e: &Experiment<Flow>, key: &str, name: &str) -> Checked {
         let names = metric::names();
         let hint = match nearest(name, &names) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("there are, among others: {}", names.join(", ")),
+            None => "`tresse lab metrics` lists all".to_owned(),
         };
         return Err(mistake(key, format!("there is no metric \"{name}\"; {hint}")));
     }
