@@ -106,7 +106,7 @@ pub struct Traffic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// When they are older than so many milliseconds (RFC 3758).
+    /// When they are older than this, in milliseconds (RFC 3758).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_ms: Option<u32>,
     /// When they would be sent again more often than that (RFC 7496).

@@ -27,7 +27,7 @@ fn of<'a>(row: &'a MatrixRow, series: &str) -> &'a MatrixEntry {
     row.entries.iter().find(|entry| entry.series == series).unwrap()
 }
 
-/// With them it is at most so many percent worse in the metric of the paper.
+/// With them it is at most `percent` worse in the metric of the paper.
 fn assert_holds(row: &MatrixRow, percent: f64) {
     let [with, without] = ["tresse, extensions on", "tresse"].map(|s| of(row, s).value.value);
     let worse = if row.higher_is_better { without / with } else { with / without };

@@ -14,7 +14,7 @@ use crate::source::{Source, ThinStream, thin_number};
 use crate::world::{Competitor, FULL, Path, Shared, World, bits_per_s};
 
 const PORT: u16 = 5000;
-/// No world needs so many events.
+/// More events than any world needs.
 const EVENT_LIMIT: u64 = 100_000_000;
 /// The association must be up by then: its links are without loss until it is.
 const CONNECTED_BY: Time = Time::from_millis(60_000);

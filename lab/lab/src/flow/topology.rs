@@ -52,7 +52,7 @@ pub struct Move {
     pub path: u8,
     /// When the old address goes, in milliseconds of the simulation.
     pub at_ms: f64,
-    /// The new one comes so many milliseconds later; below 0 it comes earlier, and both are there meanwhile. Default 0.
+    /// How many milliseconds later the new one comes; below 0 it comes earlier, and both are there meanwhile. Default 0.
     #[serde(default)]
     pub without_ms: f64,
 }

@@ -12,7 +12,7 @@ use crate::terms::Side;
 /// After this many marks of a direction no more are drawn.
 const MOST_MARKS: usize = 40_000;
 
-/// Transfer times of so many messages are drawn.
+/// Transfer times of no more messages are drawn.
 const MOST_MESSAGES: usize = 1_000_000;
 
 /// What is drawn of one direction.

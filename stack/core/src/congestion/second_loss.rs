@@ -127,7 +127,7 @@ mod tests {
     /// The usual floor.
     const FLOOR: usize = 4 * PMDCS;
 
-    /// With a floor of so many PMDCS where the usual one is too high.
+    /// With this floor, in PMDCS, where the usual one is too high.
     fn parameters(overloaded_floor: f64) -> CongestionParameters {
         CongestionParameters { overloaded_floor, ..CongestionParameters::default() }
     }

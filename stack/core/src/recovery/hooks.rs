@@ -162,7 +162,7 @@ impl Recovery {
         SpuriousDetection::gives_back(profile)
     }
 
-    /// Not to this path, though. `is_standing` tells whether its latest round trip was so many times the shortest.
+    /// Not to this path, though. `is_standing` tells whether its latest round trip was that many times the shortest.
     pub(crate) fn leaves_cut(
         profile: &Profile,
         cut: &Cut,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tresse_observe::{AssociationSnapshot, PathSnapshot, Snapshot};
 
-/// After this many seconds, in which it sent so many bytes on the first of two paths.
+/// After this many seconds, in which it sent `bytes` on the first of two paths.
 pub(super) fn snapshot(uptime_s: f64, bytes: u64) -> Snapshot {
     let counts = |list: &[(&str, u64)]| {
         list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()

@@ -174,7 +174,7 @@ impl AddressChanges {
 
     /// The chunk has left from an address that is gone, where no answer arrives any more: it leaves again at once, over a path
     /// that has a source.
-    pub(super) fn leave_anew(&mut self, cx: &mut Common<'_>, addresses: &Addresses) {
+    pub(super) fn leave_again(&mut self, cx: &mut Common<'_>, addresses: &Addresses) {
         let from = self.agreed.as_ref().and_then(|changes| changes.requests.sent_from());
         if !cx.state.may_change_addresses()
             || !from.is_some_and(|from| addresses.sources().has_lost(from))

@@ -22,7 +22,7 @@ impl AddressChanges {
             changes.requests.forget_refusals();
             changes.requests.forget_those_that_follow();
         }
-        self.leave_anew(cx, addresses);
+        self.leave_again(cx, addresses);
         self.tell_of_host(cx, addresses, true);
     }
 

@@ -166,7 +166,7 @@ fn what_belongs_to_no_association_has_a_checksum() {
 
 /// The peer begins again without it: nothing is left of what was agreed on.
 #[test]
-fn a_peer_that_restarts_offers_anew() {
+fn a_peer_that_restarts_offers_again() {
     for again in [true, false] {
         let mut script = joined(true, &[]);
         assert!(!is_zero(&script.send(10)[0]));

@@ -25,7 +25,7 @@ use std::time::Duration;
 use super::Cut;
 use crate::profile::SpuriousResponseParameters;
 
-/// Whether the cut stays as it is. `is_standing` tells whether the latest round trip of the path was so many times
+/// Whether the cut stays as it is. `is_standing` tells whether the latest round trip of the path was that many times
 /// the shortest.
 pub(super) fn leaves(
     parameters: &SpuriousResponseParameters,
