@@ -11,12 +11,11 @@ use crate::state::State;
 
 impl Roll {
     /// The association that a tag of ours names, if the ports agree with it.
-    pub(super) fn tagged(&self, header: CommonHeader) -> Option<AssociationId> {
-        let ports = (header.destination_port, header.source_port);
-        self.index().of_tag(header.verification_tag.0).filter(|id| {
-            let identity = self.get(*id).map(|a| a.identity);
-            identity.is_some_and(|identity| (identity.local_port, identity.remote_port) == ports)
-        })
+    pub(super) fn tagged(&self, header: CommonHeader) -> Option<(AssociationId, &Association)> {
+        let id = self.index().of_tag(header.verification_tag.0)?;
+        let found = self.get(id)?;
+        let ports = (found.identity.local_port, found.identity.remote_port);
+        (ports == (header.destination_port, header.source_port)).then_some((id, found))
     }
 
     /// The association of a packet: by our tag if address and ports agree, else by those alone, for
@@ -24,14 +23,12 @@ impl Roll {
     /// from a peer of whose addresses some were left out.
     pub(super) fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
         let (ours, theirs) = (header.destination_port, header.source_port);
-        let tagged = self.tagged(header).filter(|id| {
-            self.get(*id).is_some_and(|a| {
-                a.state() == State::CookieWait
-                    || a.addresses().are_omitted()
-                    || a.paths.find(datagram.source).is_some()
-            })
+        let tagged = self.tagged(header).filter(|(_, a)| {
+            a.state() == State::CookieWait
+                || a.addresses().are_omitted()
+                || a.paths.find(datagram.source).is_some()
         });
-        tagged.or_else(|| {
+        tagged.map(|(id, _)| id).or_else(|| {
             self.index().of_peer(&PeerKey {
                 local_port: ours,
                 address: datagram.source,
@@ -45,8 +42,7 @@ impl Roll {
     /// The association of a packet from another address that the peer has now: by our tag, and the Address Parameter of its
     /// ASCONF chunk, of one of several (RFC 5061 §5.2 D2, D2-ext).
     pub(super) fn named(&self, header: CommonHeader, packet: &Packet<'_>) -> Option<AssociationId> {
-        let id = self.tagged(header)?;
-        let a = self.get(id)?;
+        let (id, a) = self.tagged(header)?;
         lookup_addresses(packet).any(|lookup| a.is_named_by(lookup)).then_some(id)
     }
 

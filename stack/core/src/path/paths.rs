@@ -221,10 +221,13 @@ impl Paths {
     /// §3.2: of those potentially failed, if there is no other, the one with the lowest error count;
     /// §4.1 rule 3: the same where all are inactive, or what is new would go for ever where nothing comes
     /// through, while each retransmission elsewhere is acknowledged.
+    #[inline]
     pub(crate) fn data_path(&self) -> PathId {
-        if self[self.primary].preferred() {
-            return self.primary;
-        }
+        if self[self.primary].preferred() { self.primary } else { self.substitute() }
+    }
+
+    /// The path that carries data in the place of the primary one.
+    fn substitute(&self) -> PathId {
         let preferred = self.iter().find(|p| p.preferred());
         let fewest = |of: fn(&&Path) -> bool| {
             let of = self.iter().filter(of);

@@ -99,8 +99,8 @@ impl Strategy for Concurrent {
         share_allows(profile, board, path, send_share, receive_share)
     }
 
-    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]> {
-        paths.ids().collect()
+    fn may_carry_new(&self, _paths: &Paths, _path: PathId) -> bool {
+        true
     }
 
     fn new_data_path(

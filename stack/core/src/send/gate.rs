@@ -94,8 +94,10 @@ impl Gate {
             cx.decay_idle(data, path);
             return self.may_send_new(cx, data, path).then_some(path);
         }
-        for path in cx.strategy.paths_for_new(cx.paths) {
-            cx.decay_idle(data, path);
+        for path in cx.paths.ids() {
+            if cx.strategy.may_carry_new(cx.paths, path) {
+                cx.decay_idle(data, path);
+            }
         }
         let cx: &Context<'_> = cx;
         let may = |path| self.may_send_new(cx, data, path);

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use smallvec::{SmallVec, smallvec};
-
 use super::distribution::Distribution;
 use super::outbound::Outbound;
 use super::strategy::{MayBegin, PathViews, Strategy};
@@ -88,8 +86,8 @@ impl Strategy for Single {
         true
     }
 
-    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]> {
-        smallvec![paths.data_path()]
+    fn may_carry_new(&self, paths: &Paths, path: PathId) -> bool {
+        path == paths.data_path()
     }
 
     fn new_data_path(

@@ -70,8 +70,8 @@ pub(super) trait Strategy {
 
     // New data.
 
-    /// The paths that new data may go to; while none does, their windows decay.
-    fn paths_for_new(&self, paths: &Paths) -> SmallVec<[PathId; 4]>;
+    /// Whether new data may go to a path; while none does, its window decays.
+    fn may_carry_new(&self, paths: &Paths, path: PathId) -> bool;
     /// Where the next packet goes; `None` if none may leave now.
     fn new_data_path(
         &self,
