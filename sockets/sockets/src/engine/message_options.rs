@@ -2,14 +2,11 @@
 
 use super::notification::{Notification, bit_of, event};
 use super::option_names::name;
+use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC};
 use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno, sinfo};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
-
-/// SCTP_FUTURE_ASSOC and SCTP_ALL_ASSOC; 1 between them is SCTP_CURRENT_ASSOC.
-const FUTURE_ASSOC: u32 = 0;
-const ALL_ASSOC: u32 = 2;
 
 /// What `sinfo_flags` and `snd_flags` of defaults may have in Linux.
 fn check_flags(flags: u16) -> Fallible<()> {
@@ -118,16 +115,15 @@ impl Engine {
         let one = self.association_of(id, number).map(|(number, _)| number);
         let socket = self.socket(id)?;
         let (many, options) = (socket.many, &mut socket.options);
-        // SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC, SCTP_ALL_ASSOC.
-        if many && number > 2 && one.is_none() {
+        if many && number > ALL_ASSOC && one.is_none() {
             return Err(errno::EINVAL);
         }
-        if one.is_none() && (!many || number != 1) {
+        if one.is_none() && (!many || number != CURRENT_ASSOC) {
             change((&mut options.defaults, &mut options.context));
         }
         let chosen: Vec<u32> = match one {
             Some(number) => vec![number],
-            None if many && number != 0 => socket.associations.iter().copied().collect(),
+            None if many && number != FUTURE_ASSOC => socket.associations.iter().copied().collect(),
             None => Vec::new(),
         };
         for number in chosen {

@@ -20,6 +20,7 @@ mod message_options;
 mod mtu_options;
 mod notification;
 mod option_names;
+mod option_numbers;
 mod option_sizes;
 mod options;
 mod options_get;

@@ -54,10 +54,6 @@ impl Engine {
         if size > 65_535 || (size > 0 && size < LEAST_SEGMENT) {
             return Err(errno::EINVAL);
         }
-        // There is no SCTP_CURRENT_ASSOC and no SCTP_ALL_ASSOC.
-        if self.socket(id)?.many && matches!(number, 1 | 2) {
-            return Err(errno::EINVAL);
-        }
         // As in Linux, chunks are cut where the next one begins without padding.
         let most = (size > 0).then_some(size as usize & !3);
         self.reconfigure(id, number, |config| config.max_segment = most)

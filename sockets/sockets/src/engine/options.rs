@@ -9,6 +9,7 @@ use tresse::{AssociationConfig, HmacIdentifier, PathId, Profile, Reconfiguration
 use super::exposure::Exposure;
 use super::notification::{event, is_among};
 use super::option_names::name;
+use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC};
 use super::option_sizes::check_size;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
@@ -167,6 +168,7 @@ impl Engine {
                     self.bind(id, &list, i64::from(option - name::BINDX_ADD + 1))
                 }
                 name::EVENTS
+            self.check_set(id, option, value)?;
                 | name::EVENT
                 | name::RECVRCVINFO
                 | name::RECVNXTINFO
@@ -365,17 +367,23 @@ impl Engine {
     ) -> Fallible<()> {
         let core = self.association_of(id, number).map(|(_, association)| association.core);
         let socket = self.socket(id)?;
-        if socket.many && number > 2 {
-            let core = core.ok_or(errno::EINVAL)?;
-            return self.change_core(core, change);
+        let (many, port) = (socket.many, socket.port);
+        if many && number > ALL_ASSOC {
+            return self.change_core(core.ok_or(errno::EINVAL)?, change);
+        }
+        let mut cores: Vec<tresse::AssociationId> = core.into_iter().collect();
+        if many && number != FUTURE_ASSOC {
+            let all = socket.associations.clone();
+            cores = all.iter().filter_map(|n| self.associations.get(n)).map(|a| a.core).collect();
         }
         let mut config = socket.options.config.clone();
         change(&mut config);
         config.check().map_err(|_| errno::EINVAL)?;
         let buffer = config.send_buffer;
-        socket.options.config = config;
-        let port = socket.port;
-        if let Some(core) = core {
+        if !many || number != CURRENT_ASSOC {
+            socket.options.config = config;
+        }
+        for core in cores {
             self.change_core(core, |config| {
                 change(config);
                 config.send_buffer = buffer;

@@ -37,6 +37,7 @@ impl Engine {
     }
 
     fn get_sctp(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+        self.check_get(id, option, given)?;
         let number = Fields(given).u32(0);
         match option {
             name::STATUS => return self.status(id, number, given),

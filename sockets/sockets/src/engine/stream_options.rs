@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tresse::{AssociationId, StreamId};
 use tresse_core::profile::StreamScheduler;
 
+use super::option_numbers::CURRENT_ASSOC;
 use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Struct, errno};
@@ -37,11 +38,19 @@ impl Engine {
     /// SCTP_STREAM_SCHEDULER_VALUE, of a stream of an association.
     pub(super) fn set_stream_value(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = at_least(value, 8)?;
-        let core = self.association_with_streams(id, f.u32(0))?;
-        let (stream, value) = (StreamId(f.u16(4)), f.u16(6));
-        self.raw
-            .act(|endpoint, now| endpoint.set_stream_value(now, core, stream, value))
-            .map_err(|_| errno::EINVAL)
+        let (number, stream, value) = (f.u32(0), StreamId(f.u16(4)), f.u16(6));
+        let socket = self.socket(id)?;
+        let cores = if socket.many && number == CURRENT_ASSOC {
+            let all = socket.associations.clone();
+            all.iter().filter_map(|n| self.associations.get(n)).map(|a| a.core).collect()
+        } else {
+            vec![self.association_with_streams(id, number)?]
+        };
+        let set = |core| {
+            self.raw.act(|endpoint, now| endpoint.set_stream_value(now, core, stream, value))
+        };
+        let results: Vec<_> = cores.into_iter().map(set).collect();
+        results.into_iter().collect::<Result<(), _>>().map_err(|_| errno::EINVAL)
     }
 
     /// What was set for it.

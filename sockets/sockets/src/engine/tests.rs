@@ -6,6 +6,7 @@ mod crowd;
 mod ends;
 mod flood;
 mod gone;
+mod groups;
 mod labels;
 mod long;
 mod options;

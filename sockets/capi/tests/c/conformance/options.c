@@ -142,3 +142,36 @@ EACH(of_no_association, options)
 	place.pair = NULL;
 	FAILS(get(row, &place, value, &len), row->stranger);
 }
+
+/* Options of an association: where it stands in their value, and whether they can be set for SCTP_CURRENT_ASSOC and
+ * SCTP_ALL_ASSOC. */
+static const struct group {
+	const char *label;
+	int option;
+	socklen_t size;
+	size_t at;
+	bool set;
+} groups[] = {
+	{ "rtoinfo", SCTP_RTOINFO, sizeof(struct sctp_rtoinfo), 0, false },
+	{ "associnfo", SCTP_ASSOCINFO, sizeof(struct sctp_assocparams), 0, false },
+	{ "peer_addr_params", SCTP_PEER_ADDR_PARAMS, sizeof(struct sctp_paddrparams), 0, false },
+	{ "maxseg", SCTP_MAXSEG, sizeof(struct sctp_assoc_value), 0, false },
+	{ "default_send_param", SCTP_DEFAULT_SEND_PARAM, 32, 28, true },
+	{ "default_sndinfo", SCTP_DEFAULT_SNDINFO, 16, 12, true },
+	{ "delayed_sack", SCTP_DELAYED_SACK, sizeof(struct sctp_sack_info), 0, true },
+	{ "context", SCTP_CONTEXT, sizeof(struct sctp_assoc_value), 0, true },
+	{ "max_burst", SCTP_MAX_BURST, sizeof(struct sctp_assoc_value), 0, true },
+};
+
+EACH(of_groups_of_associations, groups)
+{
+	struct pair pair = paired(MANY);
+	for (int id = SCTP_CURRENT_ASSOC; id <= SCTP_ALL_ASSOC; id++) {
+		char value[200] = { 0 };
+		socklen_t len = row->size;
+		memcpy(value + row->at, &id, sizeof id);
+		FAILS(getsockopt(pair.client, IPPROTO_SCTP, row->option, value, &len), EINVAL);
+		FAILS(setsockopt(pair.client, IPPROTO_SCTP, row->option, value, row->size),
+		      row->set ? 0 : EINVAL);
+	}
+}
