@@ -88,6 +88,8 @@ struct Association {
     events: u16,
     /// SCTP_EXPOSE_POTENTIALLY_FAILED_STATE.
     exposure: Exposure,
+    /// SPP_DSCP was set for all addresses, or for these.
+    own_dscp: (bool, BTreeSet<IpAddr>),
     /// There may be messages, as far as what the core has told was heard: what it tells of before a message
     /// comes before that.
     readable: bool,
@@ -137,6 +139,7 @@ impl Association {
             context: socket.options.context,
             events: socket.options.events,
             exposure: socket.options.exposure,
+            own_dscp: (socket.options.own_dscp, BTreeSet::new()),
             readable: false,
             open: BTreeMap::new(),
             unended: None,

@@ -30,6 +30,8 @@ pub(crate) struct Options {
     pub(super) explicit_end: bool,
     pub(super) context: u32,
     pub(super) exposure: Exposure,
+    /// SPP_DSCP was set for associations to come.
+    pub(super) own_dscp: bool,
     /// What a send without header information means.
     pub(super) defaults: TxHeader,
     pub(super) autoclose: u32,
@@ -81,6 +83,7 @@ impl Options {
             explicit_end: false,
             context: 0,
             exposure: Exposure::Unset,
+            own_dscp: false,
             defaults: TxHeader::default(),
             autoclose: 0,
             asconf: false,

@@ -163,7 +163,8 @@ impl Engine {
         let f = at_least(value, SIZE)?;
         let (number, change) = (f.u32(0), Change::read(f)?);
         let Some(peer) = address(f) else {
-            let core = self.association_of(id, number).map(|(_, association)| association.core);
+            let one = self.association_of(id, number);
+            let (one, core) = one.map(|(number, association)| (number, association.core)).unzip();
             // RFC 6458 §8.1.12 has it not "in conjunction with a wildcard address"; as in the kernel it
             // is that of no association that makes no sense.
             if change.has(spp::HB_DEMAND) && core.is_none() {
@@ -171,6 +172,9 @@ impl Engine {
             }
             let v6 = self.socket(id)?.v6;
             self.reconfigure(id, number, |config| change.apply_to_all(config, v6))?;
+            if change.dscp.is_some() {
+                self.keep_dscp(id, one);
+            }
             let Some(core) = core else { return Ok(()) };
             // Also where a path had a setting of its own.
             for path in self.raw.act(|endpoint, _| endpoint.path_stats(core)) {
@@ -182,7 +186,25 @@ impl Engine {
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
         let path = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?;
         self.change_path(core, path, change)?;
+        if change.dscp.is_some()
+            && let Some(association) =
+                self.by_core.get(&core).and_then(|number| self.associations.get_mut(number))
+        {
+            association.own_dscp.1.insert(path.remote);
+        }
         self.change_core(core, |config| change.apply_to_sacks(config))
+    }
+
+    /// SPP_DSCP was set for all addresses of an association, or for those to come: of a one-to-one socket both.
+    fn keep_dscp(&mut self, id: u64, one: Option<u32>) {
+        if let Some(association) = one.and_then(|number| self.associations.get_mut(&number)) {
+            association.own_dscp.0 = true;
+        }
+        if let Some(socket) = self.sockets.get_mut(&id)
+            && (one.is_none() || !socket.many)
+        {
+            socket.options.own_dscp = true;
+        }
     }
 
     fn change_path(

@@ -119,31 +119,31 @@ impl Engine {
         }
     }
 
-    /// IP_TOS or IPV6_TCLASS: the DSCP of all associations of the socket, and of those to come, but of paths that have
-    /// another one (SCTP_PEER_ADDR_PARAMS). The one that was set last holds for addresses of both families.
+    /// IP_TOS or IPV6_TCLASS: the DSCP of all associations of the socket, and of those to come. That of SCTP_PEER_ADDR_PARAMS "has
+    /// precedence over any IPv4- or IPv6-layer setting" (RFC 6458 §8.1.12), also over a later one. The one that was set last holds
+    /// for addresses of both families.
     fn set_class(&mut self, id: u64, class: u8) -> Fallible<()> {
         let dscp = Dscp::of_class(class);
         let socket = self.socket(id)?;
-        let many = socket.many;
-        let associations: Vec<u32> = socket.associations.iter().copied().collect();
-        let cores = associations.iter().filter_map(|number| self.associations.get(number));
-        let cores: Vec<_> = cores.map(|association| association.core).collect();
-        let own = |core: &tresse::AssociationId| {
-            let (before, paths) =
-                self.raw.act(|e, _| (e.config(*core).map(|c| c.labels.dscp), e.path_stats(*core)));
-            let others = paths.into_iter().filter(move |p| Some(p.settings.labels.dscp) != before);
-            others.map(|path| (*core, path)).collect::<Vec<_>>()
-        };
-        let own: Vec<_> = cores.iter().flat_map(own).collect();
-        self.reconfigure(id, 0, |config| config.labels.dscp = dscp)?;
-        for core in cores.into_iter().filter(|_| many) {
+        let port = socket.port;
+        if !socket.options.own_dscp {
+            socket.options.config.labels.dscp = dscp;
+        }
+        let numbers: Vec<u32> = socket.associations.iter().copied().collect();
+        for association in numbers.iter().filter_map(|number| self.associations.get(number)) {
+            let (core, (all, some)) = (association.core, &association.own_dscp);
+            if *all {
+                continue;
+            }
+            let mut paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+            paths.retain(|path| some.contains(&path.remote));
             self.change_core(core, |config| config.labels.dscp = dscp)?;
+            for path in paths {
+                // It may have gone.
+                let _ = self.raw.act(|e, now| e.configure_path(now, core, path.id, path.settings));
+            }
         }
-        for (core, path) in own {
-            // It may have gone.
-            let _ = self.raw.act(|e, now| e.configure_path(now, core, path.id, path.settings));
-        }
-        Ok(())
+        self.refresh_open_port(port)
     }
 
     fn set_socket(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {

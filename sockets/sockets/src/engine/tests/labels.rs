@@ -88,12 +88,17 @@ fn packets_leave_as_the_options_say() {
         assert_eq!(told(&client, None), (DSCP, 0, 10 << 2), "the other bits are not the program's");
         cross(&client, &server);
         assert!(all(&seen.take(7000)[1], 10));
-        // Of one address, which the socket's own no longer changes.
+        // "This setting has precedence over any IPv4- or IPv6-layer setting" (RFC 6458 §8.1.12), also over a later one.
+        client.set(IP_TOS, &[14 << 2]).unwrap();
+        assert_eq!(told(&client, None), (DSCP, 0, 10 << 2));
+        cross(&client, &server);
+        assert!(all(&seen.take(7000)[1], 10));
+        // Of one address.
         let peer = Some("127.0.0.1:7000");
         client.set(PEER_ADDR_PARAMS, &params(peer, DSCP, 0, 12 << 2)).unwrap();
         assert_eq!((told(&client, peer), told(&client, None)), ((DSCP, 0, 48), (DSCP, 0, 40)));
-        client.set(IP_TOS, &[14 << 2]).unwrap();
-        assert_eq!((told(&client, peer), told(&client, None)), ((DSCP, 0, 48), (DSCP, 0, 56)));
+        client.set(IP_TOS, &[15 << 2]).unwrap();
+        assert_eq!((told(&client, peer), told(&client, None)), ((DSCP, 0, 48), (DSCP, 0, 40)));
         cross(&client, &server);
         assert!(all(&seen.take(7000)[1], 12));
         client.set(PEER_ADDR_PARAMS, &params(None, DSCP, 0, 0)).unwrap();
@@ -121,9 +126,55 @@ fn ipv6_sockets_have_flow_labels_and_traffic_classes() {
         socket.set(PEER_ADDR_PARAMS, &params(None, FLOW_LABEL | DSCP, 0xfff_ffff, 0xb8)).unwrap();
         assert_eq!(told(&socket, None), (FLOW_LABEL | DSCP, 0xf_ffff, 0xb8));
         socket.set((SOL_IPV6, 67), &0x20u32.to_ne_bytes()).unwrap();
-        assert_eq!(told(&socket, None), (FLOW_LABEL | DSCP, 0xf_ffff, 0x20));
-        socket.set(PEER_ADDR_PARAMS, &params(None, FLOW_LABEL, 0, 0)).unwrap();
-        socket.set((SOL_IPV6, 67), &(-1i32).to_ne_bytes()).unwrap();
-        assert_eq!(told(&socket, None), (0, 0, 0));
+        assert_eq!(told(&socket, None), (FLOW_LABEL | DSCP, 0xf_ffff, 0xb8));
+        let other = Client::open(path, Op::Socket, AF_INET6.into(), SOCK_SEQPACKET.into());
+        other.set((SOL_IPV6, 67), &0x20u32.to_ne_bytes()).unwrap();
+        assert_eq!(told(&other, None), (DSCP, 0, 0x20));
+        other.set(PEER_ADDR_PARAMS, &params(None, FLOW_LABEL, 0, 0)).unwrap();
+        other.set((SOL_IPV6, 67), &(-1i32).to_ne_bytes()).unwrap();
+        assert_eq!(told(&other, None), (0, 0, 0));
+    });
+}
+
+/// As `told`, of an association.
+fn told_of(client: &Client, association: u32, peer: Option<&str>) -> u8 {
+    let mut asked = params(peer, 0, 0, 0);
+    asked[..4].copy_from_slice(&association.to_ne_bytes());
+    Fields(&client.get(PEER_ADDR_PARAMS, &asked).unwrap()).u8(154)
+}
+
+/// RFC 6458 §8: options of the socket are those "of all associations (similar to using SCTP_ALL_ASSOC as the association
+/// identifier)", but for what SPP_DSCP was set for, also where it was set to what it was already.
+#[test]
+fn a_class_is_that_of_all_associations_without_one_of_their_own() {
+    with_engine(|path| {
+        let client = Client::socket(path, SOCK_SEQPACKET);
+        client.set(IP_TOS, &[8 << 2]).unwrap();
+        let peers = ["127.0.0.1:7000", "127.0.0.1:7001", "127.0.0.1:7002"];
+        let listeners = peers.map(|peer| {
+            let listener = Client::socket(path, SOCK_STREAM);
+            listener.bind(peer).unwrap();
+            listener.call(Op::Listen, 5, 0, &[]).unwrap();
+            listener
+        });
+        let connect = |peer: &str| {
+            let to = encode_addresses(&[peer.parse().unwrap()]);
+            u32::try_from(client.call(Op::Connect, 1, 0, &to).unwrap().0).unwrap()
+        };
+        let [plain, by_address, by_association] = peers.map(connect);
+        let set = |association: u32, peer: Option<&str>| {
+            let mut value = params(peer, DSCP, 0, 8 << 2);
+            value[..4].copy_from_slice(&association.to_ne_bytes());
+            client.set(PEER_ADDR_PARAMS, &value).unwrap();
+        };
+        set(by_address, Some(peers[1]));
+        set(by_association, None);
+        client.set(IP_TOS, &[14 << 2]).unwrap();
+        let of_paths = [(plain, peers[0]), (by_address, peers[1]), (by_association, peers[2])];
+        assert_eq!(of_paths.map(|(one, peer)| told_of(&client, one, Some(peer))), [56, 32, 32]);
+        let all = [plain, by_address, by_association];
+        assert_eq!(all.map(|one| told_of(&client, one, None)), [56, 56, 32]);
+        assert_eq!(told_of(&client, 0, None), 56);
+        drop(listeners);
     });
 }
