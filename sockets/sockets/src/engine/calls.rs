@@ -90,6 +90,9 @@ impl Engine {
         socket.bound.clone_from(&parent.bound);
         socket.port = parent.port;
         socket.associations.insert(number);
+        if let Some(unended) = self.associations.get_mut(&number).and_then(|a| a.unended.as_mut()) {
+            unended.move_to(&socket.unended);
+        }
         if ended {
             (socket.ending, socket.error, socket.broken) = (Ending::Both, error, error != 0);
         } else if peer_is_done {
@@ -97,6 +100,7 @@ impl Engine {
         }
         socket.limit_connection();
         let (name, deaf) = (socket.for_program(peer), ended && !peer_is_done);
+        let streams = if socket.options.asks_always() { 0 } else { streams };
         self.sockets.insert(request.socket, socket);
         self.enter_names(number);
         self.line_up(number);
@@ -396,6 +400,8 @@ impl Engine {
         for number in socket.associations {
             let Some(association) = self.associations.get_mut(&number) else { continue };
             association.socket = None;
+            // Nobody is there to write its end.
+            association.unended = None;
             let (core, waiting, ended) = (association.core, association.waiting, association.ended);
             // An attempt to connect that nothing depends on.
             let futile = !association.established && !association.wrote;

@@ -109,6 +109,11 @@ impl Options {
         config
     }
 
+    /// Whether the engine has to be asked before each message: how long it may be, or to what stream it may go, is not known before.
+    pub(super) fn asks_always(&self) -> bool {
+        !self.config.fragmentation || self.explicit_end
+    }
+
     /// The level of SCTP_FRAGMENT_INTERLEAVE. RFC 6458 §8.1.20: "An implementation should default one-to-many style sockets
     /// to level 1".
     pub(super) fn level(&self, many: bool) -> u32 {

@@ -235,9 +235,12 @@ impl Engine {
         self.take_frames(id);
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
+        if self.is_behind(id, &header, len)? {
+            return Err(errno::EAGAIN);
+        }
         let len_with_piece = self.check_piece(id, number, &header, len)?;
         let options = &self.socket(id)?.options;
-        let (whole, explicit) = (!options.config.fragmentation, options.explicit_end);
+        let (whole, asks) = (!options.config.fragmentation, options.asks_always());
         let association = self.associations.get_mut(&number).ok_or(errno::EPIPE)?;
         association.known.set(true);
         if header.stream >= association.streams.0 {
@@ -269,13 +272,12 @@ impl Engine {
         let aborts = header.sinfo_flags & sinfo::ABORT != 0;
         let full = socket.stalled.waits(number) || socket.stalled.is_enough();
         if socket.many && full && len > 0 && !aborts {
-            socket.refused.get_or_insert_with(Instant::now);
-            socket.conn.changed.notify_one();
+            socket.refuse();
             return Err(errno::EAGAIN);
         }
         let bytes = socket.options.config.send_buffer.min(ALLOWED) as u32;
         // How many the peer grants is not known before.
-        let streams = if established && !whole && !explicit { streams } else { 0 };
+        let streams = if established && !asks { streams } else { 0 };
         Ok(Allowed { streams, association: number, bytes })
     }
 

@@ -292,6 +292,12 @@ impl Socket {
     }
 
     /// When the program's frames are read again although an association has no room: others may have some.
+    /// The program is told that it has to wait for room.
+    pub(crate) fn refuse(&mut self) {
+        self.refused.get_or_insert_with(Instant::now);
+        self.conn.changed.notify_one();
+    }
+
     pub(crate) fn refused_until(&self) -> Option<Instant> {
         self.refused.filter(|_| self.associations.len() > 1).map(|since| since + REFUSED)
     }

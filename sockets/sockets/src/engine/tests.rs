@@ -14,6 +14,7 @@ mod parts;
 mod paths;
 mod returned;
 mod silent;
+mod unended;
 mod unread;
 
 use std::net::SocketAddr;

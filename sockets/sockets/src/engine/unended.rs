@@ -35,6 +35,13 @@ impl Unended {
         self.all.set(self.all.get() + piece.len());
     }
 
+    /// Its association has another socket now, which counts so.
+    pub(super) fn move_to(&mut self, all: &Rc<Cell<usize>>) {
+        self.all.set(self.all.get() - self.payload.len());
+        all.set(all.get() + self.payload.len());
+        self.all = Rc::clone(all);
+    }
+
     /// The message as far as it was written.
     fn take(mut self) -> (TxHeader, Bytes) {
         self.all.set(self.all.get() - self.payload.len());
@@ -49,9 +56,22 @@ impl Drop for Unended {
 }
 
 impl Engine {
+    /// Whether a piece has to wait until those before it are read: whether it may follow them is not known before.
+    pub(super) fn is_behind(&mut self, id: u64, header: &TxHeader, len: usize) -> Fallible<bool> {
+        let socket = self.socket(id)?;
+        let reads = !socket.is_held_up() && !socket.connecting;
+        let is_piece = len > 0 || header.sinfo_flags & sinfo::EOR != 0;
+        let behind = socket.options.explicit_end && is_piece && !reads;
+        let behind = behind && header.sinfo_flags & (sinfo::ABORT | sinfo::SENDALL) == 0;
+        if behind {
+            socket.refuse();
+        }
+        Ok(behind)
+    }
+
     /// How long a message is with a piece of `len` bytes that is about to be written. EINVAL if it is of another stream than the
     /// one whose end has not come, or ends none; EMSGSIZE above what a message may have, ENOBUFS if all such messages of the
-    /// socket would have too much.
+    /// socket would have too much, but for a piece that makes it less.
     pub(super) fn check_piece(
         &self,
         id: u64,
@@ -65,11 +85,15 @@ impl Engine {
         if header.sinfo_flags & (sinfo::ABORT | sinfo::SENDALL) != 0 {
             return Ok(len);
         }
+        let explicit = socket.options.explicit_end;
+        let ends = !explicit || header.sinfo_flags & (sinfo::EOR | sinfo::EOF) != 0;
+        let too_much = !ends && socket.unended.get() + len > MOST;
         let Some(unended) = unended else {
-            let nothing = socket.options.explicit_end && len == 0;
-            return match nothing && header.sinfo_flags & sinfo::EOF == 0 {
-                true => Err(errno::EINVAL),
-                false => Ok(len),
+            let nothing = explicit && len == 0 && header.sinfo_flags & sinfo::EOF == 0;
+            return match (nothing, too_much) {
+                (true, _) => Err(errno::EINVAL),
+                (false, true) => Err(errno::ENOBUFS),
+                (false, false) => Ok(len),
             };
         };
         if len > 0 && header.stream != unended.header.stream {
@@ -79,7 +103,7 @@ impl Engine {
         if total > socket.options.max_message() {
             return Err(errno::EMSGSIZE);
         }
-        if socket.unended.get() + len > MOST {
+        if too_much {
             return Err(errno::ENOBUFS);
         }
         Ok(total)
@@ -100,6 +124,7 @@ impl Engine {
         let own = socket.associations.first().copied().filter(|_| !socket.many);
         let number = own.unwrap_or(header.association);
         let (explicit, all) = (socket.options.explicit_end, Rc::clone(&socket.unended));
+        let most = socket.options.max_message();
         let Some(association) = self.associations.get_mut(&number).filter(|a| !a.ended) else {
             return Some((header, piece));
         };
@@ -108,8 +133,9 @@ impl Engine {
             return Some((header, piece));
         }
         let begun = association.unended.get_or_insert_with(|| Unended::begin(header, all));
-        if !piece.is_empty() && begun.header.stream != header.stream {
-            // Another thread was allowed to begin a message at the same time.
+        let too_long = begun.payload.len() + piece.len() > most;
+        if !piece.is_empty() && (begun.header.stream != header.stream || too_long) {
+            // Another thread was allowed to begin a message at the same time, or to go on with it.
             self.give_back(id, &header, piece);
             return None;
         }
