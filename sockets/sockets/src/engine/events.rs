@@ -190,6 +190,8 @@ impl Engine {
             self.adopt(Association { waiting: !many, established: true, streams, ..association });
         let full = self.sockets.get_mut(&id).is_some_and(|socket| {
             socket.associations.insert(number);
+            // Who waits for room with another one may have something for it.
+            socket.conn.changed.notify_one();
             !socket.has_room()
         });
         if full {

@@ -3,7 +3,8 @@
 //!
 //! All of it is taken, whether the peer reads or not, so nobody waits for a peer in the middle of one. For that
 //! it must not have to wait behind another message when it begins. Those that have begun by then, from
-//! other threads, are the only ones that wait behind a message (`Socket::stalled`).
+//! other threads, are the only ones that wait behind a message (`Socket::stalled`); large ones to the same
+//! association of a one-to-many socket come one after the other.
 
 use bytes::Bytes;
 
@@ -61,10 +62,22 @@ pub(super) async fn serve_long(engine: &Shared, request: &Request, conn: &Conn) 
             return;
         }
     };
+    let (id, number) = (request.socket, allowed.association);
+    if let Some(socket) = engine.borrow_mut().sockets.get_mut(&id) {
+        socket.stalled.begin(number, len);
+    }
     answer(conn, Ok(allowed.answer()));
-    let Some(message) = collect(conn, len).await else { return };
-    let result = engine.borrow_mut().send_whole(request.socket, header, message);
-    answer(conn, result.map(|()| (0, Vec::new())));
+    let message = collect(conn, len).await;
+    let mut engine = engine.borrow_mut();
+    if let Some(socket) = engine.sockets.get_mut(&id) {
+        socket.stalled.end(number, len);
+    }
+    if let Some(message) = message {
+        let result = engine.send_whole(id, header, message);
+        answer(conn, result.map(|()| (0, Vec::new())));
+    }
+    // Another one may have waited for this one to come.
+    engine.resume(id, number);
 }
 
 /// The frames of a message of `len` bytes; `None` if it was given up.

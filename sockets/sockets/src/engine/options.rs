@@ -168,6 +168,7 @@ impl Engine {
         let (level, option) = option;
         if level == SCTP {
             check_size(option, value.len())?;
+            self.check_set(id, option, value)?;
         }
         match level {
             SCTP => match option {
@@ -176,7 +177,6 @@ impl Engine {
                     self.bind(id, &list, i64::from(option - name::BINDX_ADD + 1))
                 }
                 name::EVENTS
-            self.check_set(id, option, value)?;
                 | name::EVENT
                 | name::RECVRCVINFO
                 | name::RECVNXTINFO
@@ -365,8 +365,8 @@ impl Engine {
         }
     }
 
-    /// Changes settings of an association, or of those to come: of a one-to-one socket both, of a
-    /// one-to-many socket the one that is named.
+    /// Changes settings of an association, of those that there are, of those to come, or of both, whichever the number means: of
+    /// a one-to-one socket always both.
     pub(super) fn reconfigure(
         &mut self,
         id: u64,
@@ -384,6 +384,7 @@ impl Engine {
             let all = socket.associations.clone();
             cores = all.iter().filter_map(|n| self.associations.get(n)).map(|a| a.core).collect();
         }
+        let socket = self.socket(id)?;
         let mut config = socket.options.config.clone();
         change(&mut config);
         config.check().map_err(|_| errno::EINVAL)?;
@@ -394,7 +395,7 @@ impl Engine {
         for core in cores {
             self.change_core(core, |config| {
                 change(config);
-                config.send_buffer = buffer;
+                config.send_buffer = if many { config.send_buffer } else { buffer };
             })?;
         }
         self.refresh_open_port(port)

@@ -270,7 +270,9 @@ impl Engine {
         }
         let socket = self.sockets.get_mut(&id).ok_or(errno::EBADF)?;
         let aborts = header.sinfo_flags & sinfo::ABORT != 0;
-        let full = socket.stalled.waits(number) || socket.stalled.is_enough();
+        let full = socket.stalled.waits(number)
+            || socket.stalled.is_enough()
+            || socket.stalled.waits_for_long(number, len);
         if socket.many && full && len > 0 && !aborts {
             socket.refuse();
             return Err(errno::EAGAIN);

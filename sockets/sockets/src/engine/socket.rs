@@ -25,7 +25,8 @@ use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER};
 const LEAST_PIECE: usize = 2048;
 
 /// For how long a program that was told of a full send buffer finds its descriptor not writable, at the most, if there are
-/// other associations.
+/// other associations. Of an only one it is not for as long as that is full, as in the kernel: who writes until `poll` says no
+/// would never come to an end.
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// Registers a descriptor with the runtime.
@@ -291,13 +292,13 @@ impl Socket {
         if self.many { self.stalled.is_overfull() } else { !self.stalled.is_empty() }
     }
 
-    /// When the program's frames are read again although an association has no room: others may have some.
     /// The program is told that it has to wait for room.
     pub(crate) fn refuse(&mut self) {
         self.refused.get_or_insert_with(Instant::now);
         self.conn.changed.notify_one();
     }
 
+    /// When the program's frames are read again although an association has no room: others may have some.
     pub(crate) fn refused_until(&self) -> Option<Instant> {
         self.refused.filter(|_| self.associations.len() > 1).map(|since| since + REFUSED)
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use tresse_socket_protocol::protocol::TxHeader;
+use tresse_socket_protocol::protocol::{MAX_PIECE, TxHeader};
 
 /// A message as the program wrote it.
 type Written = (TxHeader, Bytes);
@@ -13,13 +13,20 @@ type Written = (TxHeader, Bytes);
 struct Queue {
     messages: VecDeque<Written>,
     bytes: usize,
+    /// Of those that may have come in one frame.
+    short: usize,
+}
+
+/// Whether a message may have come in one frame, and not in several that were agreed on before.
+fn is_short(len: usize) -> bool {
+    len <= MAX_PIECE
 }
 
 /// How many bytes the program may write to an association of a one-to-many socket before it asks again.
 pub(super) const ALLOWED: usize = 1 << 20;
 
-/// More bytes of several messages are there only if threads were allowed theirs at the same time, or a program asks for
-/// nothing. A single message may be as large as it likes.
+/// More bytes of messages of one frame are there only if threads were allowed theirs at the same time, or a program asks for
+/// nothing. Larger messages are not begun while others wait, and come one after the other if they have more bytes together.
 const OVERFULL: usize = 4 * ALLOWED;
 
 /// With this many bytes of all associations nothing more is allowed: four of the largest messages.
@@ -31,6 +38,8 @@ const ENOUGH: usize = 64 << 20;
 pub(crate) struct Stalled {
     queues: BTreeMap<u32, Queue>,
     overfull: BTreeSet<u32>,
+    /// Bytes of messages of several frames that have begun to come.
+    coming: BTreeMap<u32, usize>,
     /// Of all queues.
     bytes: usize,
 }
@@ -54,6 +63,25 @@ impl Stalled {
     /// Whether an association has more than it should.
     pub(super) fn is_overfull(&self) -> bool {
         !self.overfull.is_empty()
+    }
+
+    /// Whether a message of this many bytes has to wait until others have come that would fill an association together with it.
+    pub(super) fn waits_for_long(&self, association: u32, len: usize) -> bool {
+        let coming = self.coming.get(&association);
+        !is_short(len) && coming.is_some_and(|coming| coming + len > OVERFULL)
+    }
+
+    /// A message of several frames begins to come.
+    pub(super) fn begin(&mut self, association: u32, len: usize) {
+        *self.coming.entry(association).or_default() += len;
+    }
+
+    /// It has come, or nothing more of it does.
+    pub(super) fn end(&mut self, association: u32, len: usize) {
+        if let Some(coming) = self.coming.get_mut(&association) {
+            *coming = coming.saturating_sub(len);
+            self.coming.retain(|_, coming| *coming > 0);
+        }
     }
 
     /// Whether so much waits that nothing more should.
@@ -83,8 +111,10 @@ impl Stalled {
         place: fn(&mut VecDeque<Written>, Written),
     ) {
         let queue = self.queues.entry(association).or_default();
-        queue.bytes += message.1.len();
-        self.bytes += message.1.len();
+        let len = message.1.len();
+        queue.bytes += len;
+        queue.short += if is_short(len) { len } else { 0 };
+        self.bytes += len;
         place(&mut queue.messages, message);
         self.look_at(association);
     }
@@ -95,6 +125,7 @@ impl Stalled {
         let message = queue.messages.pop_front();
         let len = message.as_ref().map_or(0, |(_, payload)| payload.len());
         queue.bytes -= len;
+        queue.short -= if is_short(len) { len } else { 0 };
         self.bytes -= len;
         self.look_at(association);
         message
@@ -110,7 +141,7 @@ impl Stalled {
 
     fn look_at(&mut self, association: u32) {
         let queue = self.queues.get(&association);
-        if queue.is_some_and(|queue| queue.messages.len() > 1 && queue.bytes > OVERFULL) {
+        if queue.is_some_and(|queue| queue.short > OVERFULL) {
             self.overfull.insert(association);
         } else {
             self.overfull.remove(&association);
@@ -134,20 +165,23 @@ mod tests {
         let mut stalled = Stalled::default();
         assert!(stalled.is_empty() && !stalled.waits(1) && stalled.pop(1).is_none());
         stalled.push(1, message(2 * OVERFULL, 1));
-        assert!(!stalled.is_overfull(), "one message is as large as it likes");
-        stalled.push(2, message(OVERFULL / 2, 1));
-        stalled.push(2, message(OVERFULL / 2, 2));
+        stalled.push(1, message(2 * OVERFULL, 2));
+        assert!(!stalled.is_overfull(), "long messages are as large as they like");
+        let most = OVERFULL / MAX_PIECE;
+        for context in 0..most as u32 {
+            stalled.push(2, message(MAX_PIECE, context));
+        }
         assert!(!stalled.is_overfull());
-        stalled.push(2, message(1, 3));
+        stalled.push(2, message(MAX_PIECE, most as u32));
         assert!(stalled.is_overfull());
         let first = stalled.pop(2).unwrap();
-        assert_eq!(first.0.context, 1);
+        assert_eq!(first.0.context, 0);
         assert!(!stalled.is_overfull());
         stalled.put_back(2, first);
         assert!(stalled.is_overfull());
-        assert_eq!((stalled.len(), stalled.associations()), (4, vec![1, 2]));
-        let order: Vec<u32> = stalled.remove(2).iter().map(|(header, _)| header.context).collect();
-        assert_eq!(order, [1, 2, 3]);
+        assert_eq!((stalled.len(), stalled.associations()), (most + 3, vec![1, 2]));
+        let order = stalled.remove(2).into_iter().map(|(header, _)| header.context);
+        assert!(order.eq(0..=most as u32));
         assert!(!stalled.is_overfull() && !stalled.waits(2) && stalled.waits(1));
         assert!(!stalled.is_enough());
         stalled.push(3, message(ENOUGH, 1));
@@ -155,6 +189,22 @@ mod tests {
         stalled.remove(3);
         assert!(!stalled.is_enough());
         stalled.pop(1);
+        stalled.pop(1);
         assert!(stalled.is_empty() && stalled.bytes == 0);
+    }
+
+    #[test]
+    fn long_messages_come_together_while_they_are_few_bytes() {
+        let mut stalled = Stalled::default();
+        assert!(!stalled.waits_for_long(1, 2 * OVERFULL), "one is as large as it likes");
+        stalled.begin(1, OVERFULL / 2);
+        assert!(!stalled.waits_for_long(1, OVERFULL / 2));
+        stalled.begin(1, OVERFULL / 2);
+        assert!(stalled.waits_for_long(1, MAX_PIECE + 1));
+        assert!(!stalled.waits_for_long(1, MAX_PIECE) && !stalled.waits_for_long(2, OVERFULL));
+        stalled.end(1, OVERFULL / 2);
+        assert!(!stalled.waits_for_long(1, OVERFULL / 2));
+        stalled.end(1, OVERFULL / 2);
+        assert!(stalled.coming.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::*;
@@ -203,5 +204,50 @@ fn who_does_not_ask_is_held_up() {
         }
         client.send(to_other, b"still here");
         assert_eq!(other.receive().1, b"still here");
+    });
+}
+
+/// Whether the descriptor becomes writable within so many milliseconds.
+fn is_writable(client: &Client, patience: i64) -> bool {
+    let mut fds = [PollFd::new(&client.fd, PollFlags::OUT)];
+    let patience = Timespec { tv_sec: 0, tv_nsec: patience * 1_000_000 };
+    poll(&mut fds, Some(&patience)).unwrap() > 0
+}
+
+/// As in the kernel an only association without room keeps the descriptor from being writable; but not when there is another
+/// one that could be sent to, also if nothing else happens.
+#[test]
+fn a_new_peer_can_be_sent_to() {
+    with_engine(|path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        server.set((1, 7), &20_000_u32.to_ne_bytes()).unwrap();
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        let connect = || {
+            let client = Client::socket(path, SOCK_STREAM);
+            client.set((1, 8), &50_000_u32.to_ne_bytes()).unwrap();
+            client
+                .call(Op::Connect, 1, 0, &encode_addresses(&["127.0.0.1:7000".parse().unwrap()]))
+                .unwrap();
+            client
+        };
+        let _silent = {
+            let silent = connect();
+            silent.send(TxHeader::default(), b"here");
+            silent
+        };
+        let (header, _) = server.receive();
+        let to_silent = TxHeader { association: header.association, ..TxHeader::default() };
+        send_until_refused(&server, to_silent);
+        assert_eq!(check(&server, to_silent), Err(errno::EAGAIN));
+        // As the client does then.
+        let filler = TxHeader { kind: kind::FILLER, ..TxHeader::default() }.encode();
+        let filler = [&filler[..], &[0; 100_000]].concat();
+        while is_writable(&server, 0) {
+            send(&server.fd, &filler, SendFlags::NOSIGNAL).unwrap();
+        }
+        assert!(!is_writable(&server, 300));
+        let _other = connect();
+        assert!(is_writable(&server, 999));
     });
 }
