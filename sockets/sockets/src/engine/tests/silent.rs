@@ -251,3 +251,24 @@ fn a_new_peer_can_be_sent_to() {
         assert!(is_writable(&server, 999));
     });
 }
+
+/// They come one after the other, and wait behind what is there without keeping the socket from being read.
+#[test]
+fn long_messages_to_one_keep_no_other_one_waiting() {
+    const LONG: usize = 8 << 20;
+    with_engine(|path| {
+        let (client, [(_silent, to_silent), (other, to_other)]) = one_to_two(path);
+        let first = long::begin_with(&client, to_silent, LONG).unwrap();
+        let second = || long::begin_with(&client, to_silent, LONG).map(|_| ());
+        assert_eq!(second(), Err(errno::EAGAIN));
+        send_until_refused(&client, to_silent);
+        for piece in vec![7; LONG].chunks(MAX_PIECE) {
+            send(&first, piece, SendFlags::NOSIGNAL).unwrap();
+        }
+        assert_eq!(read_reply(&receive(&first)).unwrap().0, 0);
+        assert_eq!(second(), Err(errno::EAGAIN));
+        check(&client, to_other).unwrap();
+        client.send(to_other, b"still here");
+        assert_eq!(other.receive().1, b"still here");
+    });
+}
