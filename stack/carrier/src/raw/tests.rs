@@ -11,7 +11,13 @@ use crate::{Carrier, Ecn, IcmpKind, IpLabels};
 
 /// A carrier, or a word on stderr that the test is skipped.
 fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
-    match Carrier::raw(&[local.into()], SocketOptions::default(), &tokio()) {
+    let local = local.into();
+    if local.is_ipv6() && UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        let how = "sysctl net.ipv6.conf.all.disable_ipv6=0";
+        let _ = writeln!(io::stderr(), "skipped: no IPv6 on this host ({how})");
+        return None;
+    }
+    match Carrier::raw(&[local], SocketOptions::default(), &tokio()) {
         Ok(carrier) => Some(carrier),
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
@@ -81,13 +87,6 @@ async fn packets_arrive_whole_with_their_addresses_and_marks() {
 #[::tokio::test]
 async fn ipv6_passes_too() {
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
-    if UdpSocket::bind((local, 0)).is_err() {
-        let _ = writeln!(
-            io::stderr(),
-            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
-        );
-        return;
-    }
     let (Some(mut from), Some(mut any)) = (carrier(local), carrier(Ipv6Addr::UNSPECIFIED)) else {
         return;
     };
@@ -211,13 +210,7 @@ async fn labels_stand_in_the_header() {
     assert_eq!((got[1], got[9]), (46 << 2 | 2, 132));
 
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
-    let (Ok(_), Some(mut six)) = (UdpSocket::bind((local, 0)), carrier(local)) else {
-        let _ = writeln!(
-            io::stderr(),
-            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
-        );
-        return;
-    };
+    let Some(mut six) = carrier(local) else { return };
     let mut any = carrier(Ipv6Addr::UNSPECIFIED).unwrap();
     let here = Outgoing { ecn: Ecn::Ect0, labels, ..to(local) };
     six.queue(&here, b"labels-6");

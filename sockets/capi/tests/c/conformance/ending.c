@@ -109,7 +109,10 @@ CASE(eof_with_data)
 CASE(send_after_eof)
 {
 	struct pair pair = paired(MANY);
+	WORKS(subscribe(pair.client, SCTP_ASSOC_CHANGE, true));
 	WORKS(end_with(pair.client, pair.client_id, SCTP_EOF));
+	/* Before that the kernel says ESHUTDOWN. */
+	CHANGED(pair.client, SCTP_SHUTDOWN_COMP);
 	FAILS(say(&pair, true, "late"), EPIPE);
 }
 
