@@ -469,7 +469,12 @@ fn wrong_words_are_refused_in_one_line() {
         (vec!["run", "hurtig/fig2", "--set"], vec!["'--set <KEY=VALUE>'"]),
         (vec!["run", "hurtig/fig2", "--sed", "1"], vec!["'--sed'", "'--seed'"]),
         (vec!["walk"], vec!["'walk'", "`tresse lab --help`"]),
-        (vec![], vec!["list, profiles, new, run, show, compare, extensions, report, playground;"]),
+        (
+            vec![],
+            vec![
+                "list, profiles, metrics, new, run, show, compare, extensions, report, playground;",
+            ],
+        ),
     ] {
         refused(temp.path(), &arguments, &words);
     }
