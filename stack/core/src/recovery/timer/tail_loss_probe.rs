@@ -203,7 +203,7 @@ impl Algorithm for TailLossProbe {
         self.reset();
         self.measured = true;
         self.deadline = Some(now);
-        (self.wait, self.beside) = (INITIAL, false);
+        (self.wait, self.beside) = (INITIAL, true);
     }
 
     fn on_fast_recovery(&mut self) {
