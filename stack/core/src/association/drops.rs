@@ -9,6 +9,7 @@ use super::incoming::Incoming;
 use super::outbox::DropReport;
 use super::{Association, Common, Control, Halves, State};
 use crate::datagram::Datagram;
+use crate::send::Sender;
 use crate::time::Time;
 
 /// A report never answers these: another report, and what comes from an end that has no association, not yet or no more.
@@ -27,7 +28,8 @@ impl Association {
         if self.sender.data().has_drop_reports() && self.state() != State::CookieWait {
             let (mut cx, parts) = self.parts(now);
             let reports = &mut parts.extras.drops;
-            send_back(&mut cx, reports, parts.monitor.addresses(), datagram);
+            let (addresses, sender) = (parts.monitor.addresses(), parts.halves.sender);
+            send_back(&mut cx, reports, addresses, sender, datagram);
         }
     }
 }
@@ -49,6 +51,7 @@ fn send_back(
     cx: &mut Common<'_>,
     reports: &mut DropReports,
     addresses: &Addresses,
+    sender: &mut Sender,
     datagram: &Datagram,
 ) {
     let Some(path) = cx.paths.find(datagram.source) else { return };
@@ -66,7 +69,10 @@ fn send_back(
     let truncated_from = (!whole).then(|| u16::try_from(datagram.packet.len()).unwrap_or(u16::MAX));
     let source = addresses.reply_source(cx.paths, path, datagram.destination);
     let report = DropReport { packet, truncated_from, source };
-    cx.push(path, Control::PacketDrop(report));
+    let leaves = cx.push(path, Control::PacketDrop(report));
+    if leaves && quote.chunks().any(|chunk| is_sack(chunk.chunk_type)) {
+        sender.on_damaged_sack(cx.now, &cx.paths[path]);
+    }
 }
 
 /// Whether a report may have it. FreeBSD sends SHUTDOWN and SHUTDOWN ACK again whatever its state is, which would end the association
@@ -77,6 +83,10 @@ fn may_be_quoted(chunk: &QuotedChunk<'_>) -> bool {
         ChunkType::SHUTDOWN_ACK => chunk.length == 4,
         other => !UNREPORTED.contains(&other),
     }
+}
+
+fn is_sack(kind: ChunkType) -> bool {
+    matches!(kind, ChunkType::SACK | ChunkType::NR_SACK)
 }
 
 /// The packet that a report is about, if that is one of ours that was damaged on its way to the peer.
@@ -107,7 +117,7 @@ fn repeat(
             ChunkType::DATA | ChunkType::I_DATA if cx.state.may_send_data() => {
                 halves.sender.on_reported(&mut cx.sending(), &chunk)
             }
-            ChunkType::SACK | ChunkType::NR_SACK if cx.state.may_send_data() => {
+            kind if is_sack(kind) && cx.state.may_send_data() => {
                 halves.receiver.request_sack();
                 true
             }

@@ -23,6 +23,7 @@ use crate::handshake::Capabilities;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::AckOutcome;
+use crate::time::Time;
 pub(crate) use sack::Effects;
 pub(crate) use write::{DataPacket, Plan};
 
@@ -35,6 +36,16 @@ struct SackMarks {
     retransmit_bit: bool,
     /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
     packets: u8,
+    /// What was sent by then may have been acknowledged before, by a SACK that came damaged and was asked for again.
+    repeats: Option<Time>,
+}
+
+/// A SACK came damaged, and was asked for again (draft-stewart-sctp-pktdrprep).
+#[derive(Clone, Copy, Debug)]
+struct DamagedSack {
+    asked: Time,
+    /// Sooner it does not come.
+    from: Time,
 }
 
 /// Scratch space for one SACK; its memory is used again for the next.
@@ -55,6 +66,8 @@ pub(crate) struct Sender {
     abandonment: Abandonment,
     recovery: Recovery,
     contradictions: Contradictions,
+    /// None has come since.
+    damaged_sack: Option<DamagedSack>,
     /// For the next SACK.
     work: Option<Box<Work>>,
 }
@@ -68,6 +81,7 @@ impl Sender {
             abandonment: Abandonment::default(),
             recovery: Recovery::new(&config.profile, false, false),
             contradictions: Contradictions::default(),
+            damaged_sack: None,
             work: None,
         }
     }

@@ -8,10 +8,12 @@ use tresse_wire::{
 };
 
 use super::super::context::Context;
-use super::Sender;
 use super::write::write_chunk;
+use super::{DamagedSack, Sender};
 use crate::event::LossCause;
+use crate::path::Path;
 use crate::scoreboard::{Outstanding, Scoreboard};
+use crate::time::Time;
 
 /// Bytes of user data that have to be quoted as they were sent, or all if there are less: as many as FreeBSD compares.
 const COMPARED: usize = 31;
@@ -32,6 +34,13 @@ impl Sender {
         }
         cx.paths.opportunity(cx.profile());
         true
+    }
+
+    /// A SACK came damaged, and the peer is asked for it again over `path`: what comes after half a round trip may be that one.
+    pub(crate) fn on_damaged_sack(&mut self, now: Time, path: &Path) {
+        if let Some(least) = path.rtt.least() {
+            self.damaged_sack = Some(DamagedSack { asked: now, from: now + least / 2 });
+        }
     }
 }
 

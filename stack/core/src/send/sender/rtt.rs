@@ -12,17 +12,22 @@ use crate::time::Time;
 
 impl Sender {
     //= RFC 9260 6.3.1-4
-    /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.
+    /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk; nor of one that a SACK may have
+    /// acknowledged before, which came damaged and `repeats` what was sent by then.
     pub(super) fn take_rtt_sample(
         &mut self,
         cx: &mut Context<'_>,
         path: PathId,
         latest: Option<LatestAck>,
+        repeats: Option<Time>,
     ) {
         let now = cx.now;
         let board = self.data.board();
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             cx.paths[path].on_timed(now, timed);
+            if repeats.is_some_and(|by| timed.sent <= by) {
+                return;
+            }
             let delay = cx.profile().sack.peer_delay();
             if timed.asked {
                 cx.paths[path].rtt.spare_delay(delay);

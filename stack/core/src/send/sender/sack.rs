@@ -8,6 +8,7 @@ use crate::event::{LossCause, TraceEvent};
 use crate::path::PathId;
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 use crate::send::context::Context;
+use crate::time::Time;
 
 /// What an acknowledgement leaves to the association.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,9 @@ impl Sender {
                 a_rwnd: sack.a_rwnd,
             });
             let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
-            let marks = SackMarks { timestamp_echo, retransmit_bit, packets };
+            let damaged = self.damaged_sack.take().filter(|damaged| cx.now >= damaged.from);
+            let repeats = damaged.map(|damaged| damaged.asked);
+            let marks = SackMarks { timestamp_echo, retransmit_bit, packets, repeats };
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
             self.gate.watch_window(cx, &self.data);
@@ -73,7 +76,8 @@ impl Sender {
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {
             // A SHUTDOWN has no room for marks: as if it answered a retransmission.
-            let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
+            let (timestamp_echo, repeats) = (None, None);
+            let marks = SackMarks { timestamp_echo, retransmit_bit: true, packets: 0, repeats };
             let effects = self.after_acks(cx, &mut work, marks);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
             self.gate.watch_window(cx, &self.data);
@@ -138,7 +142,7 @@ impl Sender {
         let in_recovery = cx.paths.in_fast_recovery();
         cx.end_fast_recovery(&self.data);
         self.recovery.on_acked(self.data.board().cumulative(), work.outcome.has_gaps);
-        self.note_acks(cx, &work.outcome);
+        self.note_acks(cx, &work.outcome, marks.repeats);
         //= RFC 9260 7.2.4-6
         let spurious = self.recover(cx, work, marks, in_recovery);
         cx.grow_windows(&mut self.data, &work.outcome, spurious);
@@ -155,7 +159,7 @@ impl Sender {
     }
 
     /// Tells the paths what was acknowledged of what they carried.
-    fn note_acks(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
+    fn note_acks(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, repeats: Option<Time>) {
         let now = cx.now;
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
@@ -171,7 +175,7 @@ impl Sender {
                     cx.path_answered(path, sent);
                     cx.paths[path].address.on_ack(sent);
                 }
-                self.take_rtt_sample(cx, path, ack.latest);
+                self.take_rtt_sample(cx, path, ack.latest, repeats);
                 cx.watch_marks(&self.data, path, ack);
             }
         }
