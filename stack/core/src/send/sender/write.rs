@@ -190,7 +190,8 @@ impl Sender {
             let last = self.data.queue().rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
-            let asks = last && (hurry || self.asks_for_sack(cx, path));
+            let calm = last && self.is_calm(cx, path);
+            let asks = last && (hurry || self.recovery.asks(cx.profile(), self.data.board(), calm));
             let seq = self.data.board().next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
@@ -266,12 +267,6 @@ impl Sender {
             transmission: 1,
             cause: None,
         });
-    }
-
-    /// Whether the last chunk that waits asks for its SACK at once.
-    fn asks_for_sack(&mut self, cx: &Context<'_>, path: PathId) -> bool {
-        let calm = self.is_calm(cx, path);
-        self.recovery.asks(cx.profile(), self.data.board(), calm)
     }
 
     /// The packet is complete. Returns the shared key to authenticate it with, if its chunks name one.
