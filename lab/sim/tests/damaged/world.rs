@@ -218,7 +218,7 @@ impl World {
             if done {
                 break;
             }
-            limit = limit + std::time::Duration::from_secs(10);
+            limit += std::time::Duration::from_secs(10);
         }
         let stats = sim.app::<Sink>(to).stats();
         assert!(stats.flawless() && stats.messages == messages, "world {}: {stats:?}", self.seed);
