@@ -16,6 +16,7 @@ use tresse_wire::StreamId;
 
 use crate::error::{Closed, SendError};
 use crate::metrics::AssociationMetrics;
+use crate::peer::Peer;
 use crate::shared::{Phase, Shared, Signals, State, wait};
 
 pub use halves::{RecvHalf, SendHalf};
@@ -302,8 +303,8 @@ impl Association {
     #[must_use]
     pub fn stats(&self) -> AssociationStats {
         let state = self.inner.shared.lock();
-        match state.last_stats(self.inner.id) {
-            Some((stats, _)) => stats.clone(),
+        match state.last(self.inner.id) {
+            Some(last) => last.stats.clone(),
             None => state.core.stats(self.inner.id).unwrap_or_default(),
         }
     }
@@ -312,16 +313,31 @@ impl Association {
     #[must_use]
     pub fn path_stats(&self) -> Vec<PathStats> {
         let state = self.inner.shared.lock();
-        match state.last_stats(self.inner.id) {
-            Some((_, paths)) => paths.clone(),
+        match state.last(self.inner.id) {
+            Some(last) => last.paths.clone(),
             None => state.core.path_stats(self.inner.id),
         }
     }
 
-    /// All figures at one moment; `None` when the association has gone.
+    /// All figures at one moment; those of its last moment when it has ended.
     #[must_use]
-    pub fn metrics(&self) -> Option<AssociationMetrics> {
-        AssociationMetrics::of(&self.inner.shared.lock().core, self.inner.id)
+    pub fn metrics(&self) -> AssociationMetrics {
+        let state = self.inner.shared.lock();
+        let last = state.last(self.inner.id).cloned();
+        last.or_else(|| AssociationMetrics::of(&state.core, self.inner.id)).expect(
+            "the core has it until its last figures are kept, and they are for as long as a handle",
+        )
+    }
+
+    /// Who the other end is: all its addresses, its UDP port and its SCTP port; as of its last moment when it has ended.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        let AssociationMetrics { info, paths, .. } = self.metrics();
+        let peer = Peer::multihomed(paths.iter().map(|path| path.remote), info.remote_port);
+        match info.encapsulation {
+            Some(port) => peer.on_udp_port(port),
+            None => peer,
+        }
     }
 
     /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).
@@ -438,8 +454,8 @@ impl State {
         }
     }
 
-    fn last_stats(&self, id: AssociationId) -> Option<&(AssociationStats, Vec<PathStats>)> {
-        self.slots.get(id)?.last_stats.as_ref()
+    fn last(&self, id: AssociationId) -> Option<&AssociationMetrics> {
+        self.slots.get(id)?.last.as_deref()
     }
 }
 

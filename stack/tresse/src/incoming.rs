@@ -1,7 +1,5 @@
 //! Associations that peers have opened, before this side has taken them.
 
-use tresse_core::AssociationInfo;
-
 use crate::association::Association;
 use crate::peer::Peer;
 
@@ -24,20 +22,11 @@ impl Incoming {
         self.association.as_ref().expect("it is there until it is taken")
     }
 
-    /// Who it is: all its addresses, its UDP port (9899 on raw IP, where it has no meaning) and its SCTP port.
+    /// Who it is: all its addresses, its UDP port (9899 on raw IP, where it has no meaning) and its SCTP port. That is
+    /// known also if the peer has ended it by now.
     #[must_use]
     pub fn peer(&self) -> Peer {
-        let paths = self.get().path_stats();
-        let AssociationInfo { remote_port, encapsulation, .. } = match self.get().metrics() {
-            Some(metrics) => metrics.info,
-            // It has ended by now.
-            None => return Peer::multihomed(paths.iter().map(|path| path.remote), 0),
-        };
-        let peer = Peer::multihomed(paths.iter().map(|path| path.remote), remote_port);
-        match encapsulation {
-            Some(port) => peer.on_udp_port(port),
-            None => peer,
-        }
+        self.get().peer()
     }
 
     /// Takes it.

@@ -10,14 +10,12 @@ use std::task::Waker;
 use slotmap::SecondaryMap;
 use tokio::sync::{Notify, mpsc};
 use tresse_carrier::CarrierStats;
-use tresse_core::{
-    AssociationConfig, AssociationId, AssociationStats, ConnectError, Event, Message, PathStats,
-    PeerKey, Time,
-};
+use tresse_core::{AssociationConfig, AssociationId, ConnectError, Event, Message, PeerKey, Time};
 
 use crate::clock::Clock;
 use crate::error::{Closed, NoRoute};
 use crate::host;
+use crate::metrics::AssociationMetrics;
 use crate::team::{Mail, Membership, Part};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
@@ -79,7 +77,7 @@ pub(crate) struct Slot {
     pub(crate) unacknowledged_bytes: usize,
     pub(crate) send_buffer: usize,
     /// Figures at the moment it closed.
-    pub(crate) last_stats: Option<(AssociationStats, Vec<PathStats>)>,
+    pub(crate) last: Option<Box<AssociationMetrics>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +116,7 @@ impl Slot {
             unacknowledged: VecDeque::new(),
             unacknowledged_bytes: 0,
             send_buffer,
-            last_stats: None,
+            last: None,
         }
     }
 
@@ -242,7 +240,7 @@ impl Part for Shared {
 impl State {
     /// Applies what the core told of one association. `Closed` comes with the last figures.
     pub(crate) fn apply(&mut self, shared: &Shared, told: Told, now: Time) {
-        let Told { id, event, last_stats } = told;
+        let Told { id, event, last } = told;
         if let Some(tap) = &self.tap {
             // Whoever does not listen any more has no use for events.
             let _ = tap.send((id, event));
@@ -271,7 +269,7 @@ impl State {
             }
             Event::SendFailed(failure) => slot.keep_unacknowledged(failure.message),
             Event::Closed(reason) => {
-                slot.last_stats = last_stats;
+                slot.last = last;
                 slot.push_event(Event::Closed(reason.clone()));
                 self.close(shared, id, Closed::Association(reason));
             }
@@ -373,7 +371,7 @@ pub(crate) struct Told {
     pub(crate) id: AssociationId,
     pub(crate) event: Event,
     /// With `Closed`: the figures, before the core drops them.
-    pub(crate) last_stats: Option<(AssociationStats, Vec<PathStats>)>,
+    pub(crate) last: Option<Box<AssociationMetrics>>,
 }
 
 impl Told {
@@ -381,9 +379,8 @@ impl Told {
     pub(crate) fn poll(core: &mut tresse_core::Endpoint) -> Option<Told> {
         let (id, event) = core.poll_event()?;
         let closed = matches!(event, Event::Closed(_));
-        let last_stats =
-            if closed { core.stats(id).map(|s| (s, core.path_stats(id))) } else { None };
-        Some(Told { id, event, last_stats })
+        let last = if closed { AssociationMetrics::of(core, id).map(Box::new) } else { None };
+        Some(Told { id, event, last })
     }
 }
 

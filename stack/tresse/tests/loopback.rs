@@ -514,6 +514,16 @@ async fn incoming_associations_are_taken_or_refused() {
     let closed = soon("the end", ours.unwrap().closed()).await;
     assert!(closed.to_string().contains("nobody took"), "{closed}");
 
+    // Its peer has ended it before it is looked at.
+    let (ours, incoming) = tokio::join!(call(), server.incoming());
+    let incoming = incoming.expect("the endpoint is open");
+    ours.unwrap().abort("never mind");
+    soon("the end", server.wait_idle()).await;
+    assert_eq!(incoming.peer(), peer);
+    let theirs = incoming.accept();
+    assert!(theirs.close_reason().is_some());
+    assert_eq!(theirs.metrics().info.remote_port, client.sctp_port());
+
     let (ours, incoming) = tokio::join!(call(), server.incoming());
     let theirs = incoming.expect("the endpoint is open").accept();
     ours.unwrap().send(0, "hello").await.unwrap();

@@ -125,7 +125,7 @@ pub(crate) struct Outcome {
 
 /// Whether user messages are interleaved (RFC 8260); says so where only this side wanted it.
 pub(crate) fn interleaving(association: &Association, common: &Common, output: &Output) -> bool {
-    let agreed = association.metrics().is_some_and(|m| m.info.extensions.interleaving);
+    let agreed = association.metrics().info.extensions.interleaving;
     if common.interleaving && !agreed {
         output
             .line("messages are not interleaved: the other side has to say --interleaving as well");
