@@ -329,15 +329,13 @@ impl Association {
         )
     }
 
-    /// Who the other end is: all its addresses, its UDP port and its SCTP port; as of its last moment when it has ended.
+    /// Who the other end is: all its addresses, its UDP port (`None` on raw IP) and its SCTP port; as of its last moment when it has ended.
     #[must_use]
     pub fn peer(&self) -> Peer {
         let AssociationMetrics { info, paths, .. } = self.metrics();
-        let peer = Peer::multihomed(paths.iter().map(|path| path.remote), info.remote_port);
-        match info.encapsulation {
-            Some(port) => peer.on_udp_port(port),
-            None => peer,
-        }
+        let mut peer = Peer::multihomed(paths.iter().map(|path| path.remote), info.remote_port);
+        peer.udp_port = info.encapsulation;
+        peer
     }
 
     /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).

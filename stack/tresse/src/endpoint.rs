@@ -143,34 +143,33 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Opens an association with a peer, such as `(address, sctp_port)`. Waits for the handshake; dropping the future
-    /// cancels it.
+    /// Opens an association with a peer, such as `(address, sctp_port)`, with the settings of the endpoint. Waits for the
+    /// handshake; dropping the future cancels it.
+    ///
+    /// A UDP port that the peer has ([`Peer::udp_port`]) comes before that of the endpoint's settings
+    /// ([`AssociationConfig::encapsulation`]), which is for all peers.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`ConnectError`]; `Config` for an `encapsulation` on raw IP.
     pub async fn connect(&self, peer: impl Into<Peer>) -> Result<Association, ConnectError> {
-        // What listens has an encapsulation of its own; here it is the peer's.
-        let config = AssociationConfig { encapsulation: None, ..self.inner.association.clone() };
+        let (peer, mut config) = (peer.into(), self.inner.association.clone());
+        if self.inner.shared.is_encapsulated() && peer.udp_port.is_some() {
+            config.encapsulation = None;
+        }
         self.connect_with(peer, config).await
     }
 
-    /// As [`connect`](Self::connect), with settings of its own. How packets travel is the endpoint's to say, and the peer's
-    /// [`udp_port`](Peer::udp_port): their `encapsulation` is `None`, or the same.
+    /// As [`connect`](Self::connect), with settings of its own.
     ///
     /// # Errors
-    /// See [`ConnectError`]; `Config` for another `encapsulation`.
+    /// See [`ConnectError`]; `Config` for an `encapsulation` on raw IP, and for one that is not the UDP port of the peer.
     pub async fn connect_with(
         &self,
         peer: impl Into<Peer>,
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
         let (peer, shared) = (peer.into(), &self.inner.shared);
-        let encapsulation = shared.is_encapsulated().then_some(peer.udp_port);
-        if config.encapsulation.is_some() && config.encapsulation != encapsulation {
-            let what =
-                "encapsulation must be None: the endpoint and the UDP port of the peer decide it";
-            return Err(ConnectError::Config(what.to_owned()));
-        }
+        let encapsulation = peer.encapsulation(config.encapsulation, shared.is_encapsulated())?;
         shared.check_routes(&peer.routable())?;
         if let Some(zone) = peer.zone() {
             self.learn_zone(zone);

@@ -22,7 +22,7 @@ impl Incoming {
         self.association.as_ref().expect("it is there until it is taken")
     }
 
-    /// Who it is: all its addresses, its UDP port (9899 on raw IP, where it has no meaning) and its SCTP port. That is
+    /// Who it is: all its addresses, its UDP port (`None` on raw IP) and its SCTP port. That is
     /// known also if the peer has ended it by now.
     #[must_use]
     pub fn peer(&self) -> Peer {

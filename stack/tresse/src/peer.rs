@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use tresse_carrier::DEFAULT_UDP_PORT;
 
+use crate::error::ConnectError;
+
 /// A peer: its addresses, its UDP port, and its SCTP port.
 ///
 /// ```
@@ -12,7 +14,8 @@ use tresse_carrier::DEFAULT_UDP_PORT;
 /// let peer = Peer::new("192.0.2.1:9899".parse()?, 5001);
 /// assert_eq!(peer, ("192.0.2.1:9899".parse()?, 5001).into());
 /// let multihomed = Peer::multihomed(["192.0.2.1".parse()?, "198.51.100.1".parse()?], 5001);
-/// assert_eq!(multihomed.udp_port, 9899);
+/// assert_eq!(multihomed.udp_port, None);
+/// assert_eq!(multihomed.on_udp_port(9900).udp_port, Some(9900));
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,8 +23,10 @@ use tresse_carrier::DEFAULT_UDP_PORT;
 pub struct Peer {
     /// Its addresses, the preferred one first; at least one. More may follow from its INIT ACK.
     pub addresses: Vec<IpAddr>,
-    /// The UDP port that it has at these addresses (RFC 6951), 9899 by default; without meaning on raw IP.
-    pub udp_port: u16,
+    /// The UDP port that it has at these addresses (RFC 6951). `None` stands for
+    /// [`AssociationConfig::encapsulation`](crate::AssociationConfig::encapsulation), and for 9899 if that is `None`, too;
+    /// on raw IP it has no meaning.
+    pub udp_port: Option<u16>,
     /// Its SCTP port.
     pub sctp_port: u16,
     /// The interface of a link-local IPv6 address, where it was told.
@@ -33,22 +38,44 @@ impl Peer {
     /// `[fe80::1%2]:9899`.
     #[must_use]
     pub fn new(address: SocketAddr, sctp_port: u16) -> Peer {
-        let (addresses, udp_port) = (vec![address.ip()], address.port());
+        let (addresses, udp_port) = (vec![address.ip()], Some(address.port()));
         Peer { addresses, udp_port, sctp_port, zone: Some(address) }
     }
 
-    /// A peer that has several addresses, the first one preferred. Its UDP port is 9899; see
-    /// [`on_udp_port`](Self::on_udp_port).
+    /// A peer that has several addresses, the first one preferred. Its UDP port is 9899 unless
+    /// [`on_udp_port`](Self::on_udp_port) says otherwise.
     #[must_use]
     pub fn multihomed(addresses: impl IntoIterator<Item = IpAddr>, sctp_port: u16) -> Peer {
         let addresses = addresses.into_iter().collect();
-        Peer { addresses, udp_port: DEFAULT_UDP_PORT, sctp_port, zone: None }
+        Peer { addresses, udp_port: None, sctp_port, zone: None }
     }
 
     /// The same peer on another UDP port.
     #[must_use]
     pub fn on_udp_port(self, udp_port: u16) -> Peer {
-        Peer { udp_port, ..self }
+        Peer { udp_port: Some(udp_port), ..self }
+    }
+
+    /// Its UDP port, if packets travel in UDP datagrams; `set` is that of the settings.
+    pub(crate) fn encapsulation(
+        &self,
+        set: Option<u16>,
+        in_udp: bool,
+    ) -> Result<Option<u16>, ConnectError> {
+        match (set, self.udp_port) {
+            (Some(set), _) if !in_udp => Err(ConnectError::Config(format!(
+                "encapsulation = {set}, but this endpoint is on raw IP: leave it None"
+            ))),
+            (Some(set), Some(own)) if set != own => Err(ConnectError::Config(format!(
+                "encapsulation = {set}, but the peer has UDP port {own}: leave one of the two None"
+            ))),
+            (Some(0), _) | (_, Some(0)) if in_udp => {
+                let what =
+                    format!("UDP port 0 of the peer; the registered one is {DEFAULT_UDP_PORT}");
+                Err(ConnectError::Config(what))
+            }
+            (set, own) => Ok(in_udp.then(|| own.or(set).unwrap_or(DEFAULT_UDP_PORT))),
+        }
     }
 
     /// Where its first address has an interface that the sockets have to know.
@@ -72,5 +99,26 @@ impl From<(SocketAddr, u16)> for Peer {
     /// As [`Peer::new`].
     fn from((address, sctp_port): (SocketAddr, u16)) -> Peer {
         Peer::new(address, sctp_port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_udp_port_is_that_of_the_peer_or_of_the_settings() {
+        let peer = |udp_port| Peer { udp_port, ..Peer::multihomed([], 1) };
+        assert_eq!(peer(None).encapsulation(None, true), Ok(Some(DEFAULT_UDP_PORT)));
+        assert_eq!(peer(None).encapsulation(Some(7), true), Ok(Some(7)));
+        assert_eq!(peer(Some(8)).encapsulation(None, true), Ok(Some(8)));
+        assert_eq!(peer(Some(8)).encapsulation(Some(8), true), Ok(Some(8)));
+        assert_eq!(peer(Some(8)).encapsulation(None, false), Ok(None));
+        let both = peer(Some(8)).encapsulation(Some(7), true).unwrap_err();
+        assert!(both.to_string().ends_with("the peer has UDP port 8: leave one of the two None"));
+        let zero = peer(Some(0)).encapsulation(None, true).unwrap_err();
+        assert!(zero.to_string().ends_with("UDP port 0 of the peer; the registered one is 9899"));
+        let raw = peer(None).encapsulation(Some(7), false).unwrap_err();
+        assert!(raw.to_string().contains("raw IP"));
     }
 }

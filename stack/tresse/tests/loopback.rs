@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tresse::{
     AddressChange, AddressError, AddressOutcome, Association, Bytes, CloseReason, Closed, Config,
-    ConnectError, Direction, Endpoint, Event, ObservedPacket, Observer, PeerFilter, Ppid, Profile,
-    ReconfigurationError, ReconfigurationOutcome, ResetDirection, SendError, SendOptions, StreamId,
+    ConnectError, Direction, Endpoint, Event, ObservedPacket, Observer, Peer, PeerFilter, Ppid,
+    Profile, ReconfigurationError, ReconfigurationOutcome, ResetDirection, SendError, SendOptions,
+    StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -36,13 +37,35 @@ fn impatient() -> Arc<Profile> {
 async fn another_encapsulation_than_that_of_the_peer_is_refused() {
     let (server, client) = (server(), Endpoint::bind(Config::client(loopback())).unwrap());
     let port = server.local_addr().port();
-    let peer = || tresse::Peer::from((server.local_addr(), PORT));
+    let peer = || Peer::from((server.local_addr(), PORT));
     let settings =
         |encapsulation| tresse::AssociationConfig { encapsulation, ..Default::default() };
     let other = client.connect_with(peer(), settings(Some(port ^ 1))).await;
-    assert!(matches!(&other, Err(ConnectError::Config(_))), "{other:?}");
+    let said =
+        format!("unusable setting: encapsulation = {}, but the peer has UDP port {port}", port ^ 1);
+    assert!(
+        matches!(&other, Err(e @ ConnectError::Config(_)) if e.to_string().starts_with(&said)),
+        "{other:?}"
+    );
     let same = soon("connecting", client.connect_with(peer(), settings(Some(port)))).await;
     assert!(same.is_ok(), "{same:?}");
+}
+
+/// The UDP port of the endpoint's settings is that of peers that have none of their own.
+#[tokio::test]
+async fn the_encapsulation_of_the_settings_is_that_of_peers_without_a_udp_port() {
+    let server = server();
+    let (address, port) = (server.local_addr(), server.local_addr().port());
+    let endpoint = |encapsulation| {
+        let mut config = Config::client(loopback());
+        config.sctp.association.encapsulation = Some(encapsulation);
+        Endpoint::bind(config).unwrap()
+    };
+    let somewhere = Peer::multihomed([address.ip()], PORT);
+    let there = soon("connecting", endpoint(port).connect(somewhere.clone())).await.unwrap();
+    assert_eq!(there.peer(), somewhere.on_udp_port(port));
+    let named = soon("connecting", endpoint(port ^ 1).connect((address, PORT))).await.unwrap();
+    assert_eq!(named.peer().udp_port, Some(port));
 }
 
 async fn pair() -> (Association, Association) {
@@ -504,7 +527,8 @@ async fn incoming_associations_are_taken_or_refused() {
     let incoming = incoming.expect("the endpoint is open");
     let peer = incoming.peer();
     assert_eq!(peer.addresses, [client.local_addr().ip()]);
-    assert_eq!((peer.udp_port, peer.sctp_port), (client.local_addr().port(), client.sctp_port()));
+    let ports = (Some(client.local_addr().port()), client.sctp_port());
+    assert_eq!((peer.udp_port, peer.sctp_port), ports);
     incoming.refuse("not today");
     let closed = soon("the end", ours.unwrap().closed()).await;
     assert!(closed.to_string().ends_with("(not today)"), "{closed}");
