@@ -5,7 +5,7 @@ mod tests;
 
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -65,12 +65,31 @@ impl Carrier {
             if address.port() == 0 {
                 address.set_port(port);
             }
-            if port != 0 && address.port() != port {
-                let why = "all local addresses must have the same UDP port (RFC 6951 §5.1)";
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-            }
+            same_port(port, address)?;
             let carrier =
                 UdpCarrier::bind(address, options, reactor).map_err(|e| at(address, &e))?;
+            port = carrier.local_addr().port();
+            links.push(Link::Udp(carrier));
+        }
+        Carrier::of(links)
+    }
+
+    /// UDP encapsulation over sockets that are bound already, one for each local address, all to the same port; see
+    /// [`UdpCarrier::from_socket`].
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] when there is no socket, or when the ports differ; otherwise as
+    /// [`UdpCarrier::from_socket`].
+    pub fn from_sockets(
+        sockets: impl IntoIterator<Item = UdpSocket>,
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<Carrier> {
+        let mut links: Vec<Link> = Vec::new();
+        let mut port = 0;
+        for socket in sockets {
+            let carrier = UdpCarrier::from_socket(socket, options, reactor)?;
+            same_port(port, carrier.local_addr())?;
             port = carrier.local_addr().port();
             links.push(Link::Udp(carrier));
         }
@@ -218,6 +237,16 @@ fn choose(socket: impl Fn(usize) -> Option<SocketAddr>, to: &Outgoing) -> Option
     first(&|s| Some(s.ip()) == to.source)
         .or_else(|| first(&|s| s.ip().is_unspecified()))
         .or_else(|| first(&|_| true))
+}
+
+/// Whether `address` has the port that those before it have, which is 0 for the first one.
+fn same_port(port: u16, address: SocketAddr) -> io::Result<()> {
+    if port == 0 || address.port() == port {
+        return Ok(());
+    }
+    let why = "all local addresses must have the same UDP port (RFC 6951 §5.1)";
+    let why = format!("{why}: {address} is not on port {port}");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 /// The same error with the address in its text.

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::address::AddressMap;
 use crate::alike::alike;
@@ -92,7 +92,35 @@ impl UdpCarrier {
         // Best effort: with small buffers everything works, with more loss.
         let _ = socket.set_recv_buffer_size(options.receive_buffer);
         let _ = socket.set_send_buffer_size(options.send_buffer);
-        let io = Arc::new(UdpSocket::from(socket));
+        UdpCarrier::over(socket.into(), reactor)
+    }
+
+    /// Takes a socket that is bound already. Its buffers are enlarged to those of `options`, never reduced; a shard has no
+    /// meaning here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] if the socket is of no use here: not bound to a port, connected, bound to an IPv4
+    /// address in its IPv6 form, or to `[::]` for IPv6 only; otherwise those of the system and of the reactor.
+    pub fn from_socket(
+        socket: UdpSocket,
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<UdpCarrier> {
+        let settings = SockRef::from(&socket);
+        usable(&socket, &settings)?;
+        settings.set_nonblocking(true)?;
+        // Best effort, as above. A system that does not tell them leaves them as they are.
+        if settings.recv_buffer_size().is_ok_and(|size| size < options.receive_buffer) {
+            let _ = settings.set_recv_buffer_size(options.receive_buffer);
+        }
+        if settings.send_buffer_size().is_ok_and(|size| size < options.send_buffer) {
+            let _ = settings.set_send_buffer_size(options.send_buffer);
+        }
+        UdpCarrier::over(socket, reactor)
+    }
+
+    fn over(socket: UdpSocket, reactor: &Arc<dyn Reactor>) -> io::Result<UdpCarrier> {
+        let io = Arc::new(socket);
         let state = UdpSocketState::new((&*io).into())?;
         #[cfg(target_os = "linux")]
         let _ = sys::without_arrival_times(&*io);
@@ -300,6 +328,30 @@ impl UdpCarrier {
         if let Ok(state) = UdpSocketState::new((&*self.io).into()) {
             self.state = state;
         }
+    }
+}
+
+/// Whether a socket that was bound elsewhere can carry SCTP; why not, if not.
+fn usable(socket: &UdpSocket, settings: &SockRef<'_>) -> io::Result<()> {
+    let invalid = |why: String| Err(io::Error::new(ErrorKind::InvalidInput, why));
+    let local = socket.local_addr()?;
+    if local.port() == 0 {
+        return invalid("the socket is not bound: bind it to an address first".to_owned());
+    }
+    if let Ok(peer) = socket.peer_addr() {
+        return invalid(format!(
+            "the socket at {local} is connected to {peer}: an endpoint takes one that hears all peers"
+        ));
+    }
+    match local.ip() {
+        IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => {
+            invalid(format!("the socket at {local} is one of IPv6: bind one of IPv4 there"))
+        }
+        // An IPv6 wildcard serves both families here.
+        IpAddr::V6(ip) if ip.is_unspecified() && settings.only_v6()? => invalid(format!(
+            "the socket at {local} is for IPv6 only: turn IPV6_V6ONLY off before it is bound"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -46,14 +46,18 @@ impl Carrier {
         }
     }
 
-    /// The addresses that the endpoint is bound to; none for a wildcard.
+    /// The addresses that are offered to peers.
     pub(crate) fn offered(&self) -> Vec<IpAddr> {
-        let local: Vec<IpAddr> = match self {
+        offered(match self {
             Carrier::Udp { local } => local.iter().map(SocketAddr::ip).collect(),
             Carrier::RawIp { local } => local.clone(),
-        };
-        if local.iter().any(IpAddr::is_unspecified) { Vec::new() } else { local }
+        })
     }
+}
+
+/// Which addresses are offered by what is bound to `local`: these, and none for a wildcard.
+pub(crate) fn offered(local: Vec<IpAddr>) -> Vec<IpAddr> {
+    if local.iter().any(IpAddr::is_unspecified) { Vec::new() } else { local }
 }
 
 impl From<SocketAddr> for Carrier {

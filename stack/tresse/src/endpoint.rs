@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use tresse_carrier::CarrierStats;
 use tresse_core::{AssociationConfig, AssociationId, EndpointConfig, EndpointStats, Event, Time};
 
 use crate::association::Association;
-use crate::config::Config;
+use crate::config::{Config, offered};
 use crate::driver::Driver;
 use crate::error::{AcceptError, Closed, ConnectError};
 use crate::incoming::Incoming;
@@ -20,7 +20,7 @@ use crate::metrics::Monitor;
 use crate::peer::Peer;
 #[cfg(feature = "tokio")]
 use crate::runtime::Tokio;
-use crate::runtime::{PacketSocket, Runtime};
+use crate::runtime::{PacketSocket, Reactor, Runtime};
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership, Part};
 
@@ -114,6 +114,52 @@ impl Endpoint {
         runtime: Arc<dyn Runtime>,
     ) -> io::Result<(Endpoint, Driver)> {
         Endpoint::open_on(config, Ground::Given(socket, runtime))
+    }
+
+    /// Spawns the driver on the current tokio runtime, as [`bind`](Self::bind) does, over UDP sockets that are bound already:
+    /// one for each local address, all to the same port. Such are those that another program has handed over, or that need
+    /// options of their own. [`Config::carrier`] has no meaning then; [`Config::socket`] may enlarge their buffers.
+    ///
+    /// ```
+    /// use std::net::UdpSocket;
+    /// use tresse::{Config, Endpoint};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let socket = UdpSocket::bind("127.0.0.1:0")?;
+    /// let address = socket.local_addr()?;
+    /// let endpoint = Endpoint::from_sockets(Config::server(address, 5001), [socket])?;
+    /// assert_eq!(endpoint.local_addr(), address);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for no socket, for ports that differ, and for a socket that is not bound, is
+    /// connected, is bound to an IPv4 address in its IPv6 form, or to `[::]` for IPv6 only; otherwise those of the system.
+    ///
+    /// # Panics
+    /// As `bind`.
+    #[cfg(feature = "tokio")]
+    pub fn from_sockets(
+        config: Config,
+        sockets: impl IntoIterator<Item = UdpSocket>,
+    ) -> io::Result<Endpoint> {
+        let (endpoint, driver) = Endpoint::open_from(config, sockets, Arc::new(Tokio))?;
+        tokio::spawn(driver);
+        Ok(endpoint)
+    }
+
+    /// As [`from_sockets`](Self::from_sockets), on any runtime; returns the driver, which the caller must poll.
+    ///
+    /// # Errors
+    /// As there, and those of the runtime.
+    pub fn open_from(
+        config: Config,
+        sockets: impl IntoIterator<Item = UdpSocket>,
+        runtime: Arc<dyn Runtime>,
+    ) -> io::Result<(Endpoint, Driver)> {
+        Endpoint::open_on(config, Ground::Bound(sockets.into_iter().collect(), runtime))
     }
 
     fn open_on(mut config: Config, ground: Ground) -> io::Result<(Endpoint, Driver)> {
@@ -321,7 +367,9 @@ pub(crate) struct Place {
 pub(crate) enum Ground {
     /// Sockets of the system, as the configuration says.
     System(Arc<dyn Runtime>),
-    /// A socket that the caller has made.
+    /// Sockets of the system that the caller has bound.
+    Bound(Vec<UdpSocket>, Arc<dyn Runtime>),
+    /// What the caller moves packets with.
     Given(Box<dyn PacketSocket>, Arc<dyn Runtime>),
 }
 
@@ -333,9 +381,14 @@ pub(crate) fn open(
     place: Option<Place>,
 ) -> io::Result<(Arc<Shared>, Driver)> {
     let Config { carrier: kind, socket, mut sctp, backlog, observer } = config;
-    let of_system = matches!(ground, Ground::System(_));
+    let of_system = !matches!(ground, Ground::Given(..));
     let (carrier, runtime): (Box<dyn PacketSocket>, _) = match ground {
         Ground::System(runtime) => (Box::new(kind.open(socket, &runtime)?), runtime),
+        Ground::Bound(sockets, runtime) => {
+            let reactor: Arc<dyn Reactor> = Arc::clone(&runtime) as _;
+            let carrier = tresse_carrier::Carrier::from_sockets(sockets, socket, &reactor)?;
+            (Box::new(carrier), runtime)
+        }
         Ground::Given(socket, runtime) => (socket, runtime),
     };
     let local = carrier.local_addrs();
@@ -344,8 +397,8 @@ pub(crate) fn open(
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     if sctp.local_addresses.is_empty() {
-        let given = || local.iter().map(SocketAddr::ip).collect();
-        sctp.local_addresses = if of_system { kind.offered() } else { given() };
+        let bound = local.iter().map(SocketAddr::ip).collect();
+        sctp.local_addresses = if of_system { offered(bound) } else { bound };
     }
     let sctp_port = sctp.local_port;
     let accepted_send_buffer = sctp.association.send_buffer;

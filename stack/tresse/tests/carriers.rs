@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ async fn raw_ip_carries_an_association_from_handshake_to_shutdown() {
     let addresses: [(IpAddr, IpAddr); 2] =
         [(v4(61), v4(62)), (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into())];
     for (i, (here, there)) in addresses.into_iter().enumerate() {
-        if std::net::UdpSocket::bind((here, 0)).is_err() {
+        if UdpSocket::bind((here, 0)).is_err() {
             let _ = writeln!(
                 std::io::stderr(),
                 "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
@@ -187,6 +187,48 @@ async fn all_addresses_of_both_ends_become_paths() {
         // Each path has a local address of its own.
         assert_ne!(paths[0].local, paths[1].local);
     }
+}
+
+/// As above, over sockets that were bound before.
+#[tokio::test]
+async fn sockets_from_outside_make_a_multihomed_endpoint() {
+    let sockets = |[a, b]: [u8; 2]| {
+        let first = UdpSocket::bind((v4(a), 0)).unwrap();
+        let port = first.local_addr().unwrap().port();
+        [first, UdpSocket::bind((v4(b), port)).unwrap()]
+    };
+    let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let server = Config::server(any, BASE + 30);
+    let server = Endpoint::from_sockets(server, sockets([71, 72])).unwrap();
+    let client = Endpoint::from_sockets(Config::client(any), sockets([73, 74])).unwrap();
+    assert_eq!(
+        server.local_addrs().iter().map(SocketAddr::ip).collect::<Vec<_>>(),
+        [v4(71), v4(72)]
+    );
+    let (ours, theirs) = pair(&client, &server, &[v4(71)]).await;
+    exchange(&ours, &theirs).await;
+    assert_eq!(ours.peer().addresses, [v4(71), v4(72)]);
+    assert_eq!(theirs.peer().addresses, [v4(73), v4(74)]);
+    soon("the shutdown", ours.shutdown()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_socket_from_outside_may_be_a_wildcard_and_says_what_is_wrong_with_it() {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let config = Config::server(socket.local_addr().unwrap(), BASE + 31);
+    let server = Endpoint::from_sockets(config, [socket]).unwrap();
+    let client = Endpoint::bind(Config::client((v4(1), 0).into())).unwrap();
+    let (ours, theirs) = pair(&client, &server, &[v4(75)]).await;
+    exchange(&ours, &theirs).await;
+    // The wildcard itself is offered to nobody.
+    assert!(ours.peer().addresses.iter().all(|address| !address.is_unspecified()));
+
+    let connected = UdpSocket::bind("127.0.0.1:0").unwrap();
+    connected.connect("127.0.0.1:9").unwrap();
+    let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let error = Endpoint::from_sockets(Config::client(any), [connected]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("is connected to 127.0.0.1:9"), "{error}");
 }
 
 #[tokio::test]

@@ -115,6 +115,23 @@ fn an_endpoint_runs_on_async_io() {
     drivers.into_iter().for_each(|driver| driver.join().unwrap());
 }
 
+/// The socket and the runtime are the program's.
+#[test]
+fn an_endpoint_runs_on_async_io_over_a_socket_from_outside() {
+    let runtime: Arc<dyn Runtime> = Arc::new(AsyncIo);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let config = Config::server(address, 5001);
+    let (server, servers) = Endpoint::open_from(config, [socket], Arc::clone(&runtime)).unwrap();
+    assert_eq!(server.local_addr(), address);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let config = Config::client(address);
+    let (client, clients) = Endpoint::open_from(config, [socket], runtime).unwrap();
+    let drivers = [servers, clients].map(|driver| drive(driver, async_io::block_on));
+    async_io::block_on(echo(client, server, (address, 5001), 50));
+    drivers.into_iter().for_each(|driver| driver.join().unwrap());
+}
+
 #[test]
 fn a_peer_that_is_not_there_is_noticed_by_timers_and_icmp_of_async_io() {
     let local: SocketAddr = "127.0.0.1:0".parse().unwrap();

@@ -119,3 +119,20 @@ async fn an_icmp_message_is_told_with_the_packet_that_caused_it() {
     // No packet was given up for it.
     assert_eq!((a.stats().datagrams_sent, a.stats().send_failed), (3, 0));
 }
+
+#[::tokio::test]
+async fn sockets_that_are_bound_already_have_one_port() {
+    let sockets = |ports: &[u16]| -> Vec<UdpSocket> {
+        let bound = ports.iter().zip(34..);
+        bound.map(|(port, last)| UdpSocket::bind(at_port(last, *port)).unwrap()).collect()
+    };
+    let of = |sockets| Carrier::from_sockets(sockets, SocketOptions::default(), &tokio());
+    let error = of(Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("at least one"), "{error}");
+    let error = of(sockets(&[0, 0])).unwrap_err();
+    assert!(error.to_string().contains("the same UDP port"), "{error}");
+    let mut first = sockets(&[0]);
+    let port = first[0].local_addr().unwrap().port();
+    first.push(UdpSocket::bind(at_port(35, port)).unwrap());
+    assert_eq!(of(first).unwrap().local_addrs(), [at_port(34, port), at_port(35, port)]);
+}

@@ -279,3 +279,70 @@ async fn a_full_socket_buffer_loses_nothing() {
         assert_eq!(got.packet[..4], (n as u32).to_be_bytes());
     }
 }
+
+fn given(socket: UdpSocket) -> io::Result<UdpCarrier> {
+    UdpCarrier::from_socket(socket, SocketOptions::default(), &tokio())
+}
+
+#[::tokio::test]
+async fn a_socket_that_is_bound_already_carries_packets() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let local = socket.local_addr().unwrap();
+    let mut a = given(socket).unwrap();
+    assert_eq!(a.local_addr(), local);
+    let mut b = carrier("127.0.0.1:0");
+    b.send(&[(to(&a, Ipv4Addr::LOCALHOST), Bytes::from_static(b"there"))]).await;
+    assert_eq!(recv_n(&mut a, 1).await[0].packet, "there");
+    a.send(&[(to(&b, Ipv4Addr::LOCALHOST), Bytes::from_static(b"back"))]).await;
+    assert_eq!(recv_n(&mut b, 1).await[0].packet, "back");
+}
+
+#[::tokio::test]
+async fn the_buffers_of_a_socket_are_enlarged_and_never_reduced() {
+    let with = |receive_buffer| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let seen = socket.try_clone().unwrap();
+        let size = || SockRef::from(&seen).recv_buffer_size().unwrap();
+        let before = size();
+        let options = SocketOptions { receive_buffer, ..SocketOptions::default() };
+        let _carrier = UdpCarrier::from_socket(socket, options, &tokio()).unwrap();
+        (before, size())
+    };
+    let (before, after) = with(1);
+    assert_eq!(before, after);
+    let (before, after) = with(before + 4096);
+    assert!(after >= before, "{before} {after}");
+}
+
+#[::tokio::test]
+async fn a_socket_that_is_of_no_use_is_refused() {
+    let refused = |socket: UdpSocket| {
+        let error = given(socket).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        error.to_string()
+    };
+    let unbound = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+    assert!(refused(unbound.into()).contains("not bound"));
+
+    let connected = UdpSocket::bind("127.0.0.1:0").unwrap();
+    connected.connect("127.0.0.1:9").unwrap();
+    assert!(refused(connected).contains("is connected to 127.0.0.1:9"));
+
+    let Ok(only) = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) else {
+        let _ = writeln!(
+            io::stderr(),
+            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+        );
+        return;
+    };
+    only.set_only_v6(true).unwrap();
+    let any: SocketAddr = (Ipv6Addr::UNSPECIFIED, 0).into();
+    only.bind(&any.into()).unwrap();
+    assert!(refused(only.into()).contains("IPV6_V6ONLY"));
+
+    let mapped = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+    mapped.set_only_v6(false).unwrap();
+    let address: SocketAddr = "[::ffff:127.0.0.1]:0".parse().unwrap();
+    mapped.bind(&address.into()).unwrap();
+    assert!(refused(mapped.into()).contains("bind one of IPv4"));
+}
