@@ -42,7 +42,8 @@ impl Peer {
         Peer { addresses, udp_port, sctp_port, zone: Some(address) }
     }
 
-    /// A peer that has several addresses, the first one preferred. Its UDP port is 9899 unless
+    /// A peer that has several addresses, the first one preferred. These carry data from the beginning; others that it
+    /// lists in the handshake once they have answered a heartbeat (RFC 9260 §5.4). Its UDP port is 9899 unless
     /// [`on_udp_port`](Self::on_udp_port) says otherwise.
     #[must_use]
     pub fn multihomed(addresses: impl IntoIterator<Item = IpAddr>, sctp_port: u16) -> Peer {
