@@ -15,7 +15,7 @@ use tresse_core::{
 use tresse_wire::StreamId;
 
 use crate::error::{Closed, SendError};
-use crate::metrics::AssociationMetrics;
+use crate::figures::AssociationMetrics;
 use crate::peer::Peer;
 use crate::shared::{Phase, Shared, Signals, State, wait};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, IpLabels, SocketOptions};
 use tresse_core::{AssociationId, EndpointConfig, Event, Time, TraceEvent};
 
-use crate::metrics::AssociationMetrics;
+use crate::figures::AssociationMetrics;
 use crate::runtime::{Reactor, Runtime};
 
 /// How packets travel, and from which local addresses.

@@ -74,6 +74,7 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod figures;
 mod host;
 mod incoming;
 mod metrics;
@@ -89,8 +90,9 @@ pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Obse
 pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{AcceptError, Closed, ConnectError, NoRoute, SendError};
+pub use figures::AssociationMetrics;
 pub use incoming::Incoming;
-pub use metrics::{AssociationMetrics, EndpointMetrics, Monitor, association_name};
+pub use metrics::{EndpointMetrics, Monitor, association_name};
 pub use peer::Peer;
 pub use raw::{Events, RawEndpoint};
 pub use sharded::ShardedEndpoint;

@@ -14,8 +14,8 @@ use tresse_core::{AssociationConfig, AssociationId, ConnectError, Event, Message
 
 use crate::clock::Clock;
 use crate::error::{Closed, NoRoute};
+use crate::figures::AssociationMetrics;
 use crate::host;
-use crate::metrics::AssociationMetrics;
 use crate::team::{Mail, Membership, Part};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
