@@ -114,6 +114,9 @@ const FIRST_CONTROL: &str = "cubic";
 /// The first of the mechanisms in the list of built-in profiles.
 const FIRST_MECHANISM: &str = "early-retransmit-bytes";
 
+/// The longest time that a parameter allows.
+const HOUR_MS: f64 = 3.6e6;
+
 /// Why a profile cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -244,13 +247,21 @@ impl Profile {
         let wrong = |key: String, value: f64, range: String| {
             Err(ProfileError::Range { key, value: value.to_string(), range })
         };
+        let below_max = format!("0 to rto.max_ms, which is {}", self.rto.max_ms.min(HOUR_MS));
         if let Some((table, OutOfRange { field, value, range: (least, most) })) =
             self.out_of_range()
         {
-            return wrong(format!("{table}.{field}"), value, format!("{least} to {most}"));
+            let range = match (table, field) {
+                ("rto", "min_ms") => below_max,
+                _ if field.ends_with("_ms") && most == HOUR_MS => {
+                    format!("{least} to {most} (one hour)")
+                }
+                _ => format!("{least} to {most}"),
+            };
+            return wrong(format!("{table}.{field}"), value, range);
         }
         if self.rto.min_ms > self.rto.max_ms {
-            return wrong("rto.min_ms".into(), self.rto.min_ms, "0 to rto.max_ms".into());
+            return wrong("rto.min_ms".into(), self.rto.min_ms, below_max);
         }
         let limits = &self.limits;
         let (pmr, pfmr, psmr) =

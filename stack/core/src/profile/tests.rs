@@ -68,7 +68,12 @@ fn mistakes_are_named() {
         ("rto = [", "array"),
         ("[sack]\ndelay_ms = 501", "sack.delay_ms"),
         ("[rto]\nmin_ms = nan", "rto.min_ms"),
-        ("[rto]\nmin_ms = 70000", "rto.max_ms"),
+        ("[rto]\nmin_ms = 70000", "= 70000 is out of range: 0 to rto.max_ms, which is 60000"),
+        ("[rto]\nmin_ms = -5", "= -5 is out of range: 0 to rto.max_ms, which is 60000"),
+        ("[rto]\nmin_ms = 1e9", "0 to rto.max_ms, which is 60000"),
+        ("[rto]\nmax_ms = 0", "rto.max_ms = 0 is out of range: 1 to 3600000 (one hour)"),
+        ("[heartbeat]\ninterval_ms = -1", "0 to 3600000 (one hour)"),
+        ("[t3_rtx]\nbackoff = 0", "t3_rtx.backoff = 0 is out of range: 1 to 10"),
     ] {
         let error = standard.with_overrides(text).unwrap_err().to_string();
         assert!(error.contains(word), "{text}: {error}");
