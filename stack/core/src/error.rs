@@ -29,13 +29,21 @@ pub enum ConnectError {
     Config(String),
 }
 
-/// Why a message was not accepted for sending. That of the library `tresse` also says how the association ended.
+/// The association is unknown or gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no such association")]
+pub struct NoAssociation;
+
+/// Why a message was not accepted for sending. `Gone` says why there is no association to send it: of the library `tresse`, how
+/// that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SendError {
-    /// The association is unknown or gone.
-    #[error("no such association")]
-    NoAssociation,
-    /// The send buffer is full; wait for [`Event::Writable`](crate::Event::Writable).
+#[non_exhaustive]
+pub enum SendError<Gone = NoAssociation> {
+    /// The association has ended.
+    #[error(transparent)]
+    Closed(#[from] Gone),
+    /// The send buffer is full: [`Event::Writable`](crate::Event::Writable) tells when there is room. Of the library `tresse`,
+    /// an error of `try_send` only.
     #[error("the send buffer is full")]
     WouldBlock,
     /// The association is shutting down (RFC 9260 §9.2: no new data is accepted).
@@ -52,7 +60,8 @@ pub enum SendError {
     /// The message is empty (RFC 9260 §6.2: a DATA chunk always carries user data).
     #[error("an empty message cannot be sent")]
     Empty,
-    /// The message is longer than `max_message_size`, or needs fragmentation, which is off.
+    /// The message is longer than [`max_message_size`](crate::AssociationConfig::max_message_size), or needs
+    /// fragmentation, which is off.
     #[error("the message has {size} bytes; the limit is {limit}")]
     TooLarge {
         /// Bytes of the message.
@@ -72,6 +81,22 @@ pub enum SendError {
         /// The address.
         address: IpAddr,
     },
+}
+
+impl<Gone> SendError<Gone> {
+    /// The same, with another word for an association that has ended.
+    pub fn map_closed<T>(self, closed: impl FnOnce(Gone) -> T) -> SendError<T> {
+        match self {
+            SendError::Closed(gone) => SendError::Closed(closed(gone)),
+            SendError::WouldBlock => SendError::WouldBlock,
+            SendError::ShuttingDown => SendError::ShuttingDown,
+            SendError::NoStream { stream, streams } => SendError::NoStream { stream, streams },
+            SendError::Empty => SendError::Empty,
+            SendError::TooLarge { size, limit } => SendError::TooLarge { size, limit },
+            SendError::NoKey { key } => SendError::NoKey { key },
+            SendError::NoAddress { address } => SendError::NoAddress { address },
+        }
+    }
 }
 
 /// Why an operation on an association was refused.

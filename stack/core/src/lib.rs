@@ -46,7 +46,8 @@ pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, Reconf
 pub use datagram::{Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpLabels, Transmit};
 pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
 pub use error::{
-    AddressError, AssociationError, ConnectError, KeyError, ReconfigurationError, SendError,
+    AddressError, AssociationError, ConnectError, KeyError, NoAssociation, ReconfigurationError,
+    SendError,
 };
 pub use event::{
     AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message, MessagePart,

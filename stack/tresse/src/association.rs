@@ -163,7 +163,8 @@ impl Association {
             } else {
                 payload.clone()
             };
-            Ok(state.core.send(now, id, stream, offered, options)?)
+            let sent = state.core.send(now, id, stream, offered, options);
+            sent.map_err(|error| error.map_closed(|_| Closed::unknown()))
         })
     }
 

@@ -231,7 +231,7 @@ impl Actor {
                     let mut ledger = self.ledger.borrow_mut();
                     ledger.accepted(end, stream, size, message.unordered, policy);
                 }
-                Err(SendError::ShuttingDown | SendError::NoAssociation) => return,
+                Err(SendError::ShuttingDown | SendError::Closed(_)) => return,
                 Err(SendError::WouldBlock) => return self.blocked(cx, id, message.size),
                 Err(SendError::NoKey { key }) => {
                     let known = cx.endpoint().authentication(id);

@@ -6,7 +6,7 @@ use tresse_wire::{CauseWriter, StreamId};
 use super::errors::End;
 use super::{Association, Phase, State};
 use crate::config::AssociationConfig;
-use crate::error::{AssociationError, SendError};
+use crate::error::{AssociationError, NoAssociation, SendError};
 use crate::event::{CloseReason, Event, SendOptions};
 use crate::path::{PathId, PathSettings};
 use crate::recovery::Recovery;
@@ -24,7 +24,7 @@ impl Association {
         options: SendOptions,
     ) -> Result<(), SendError> {
         match &self.phase {
-            Phase::Closed => return Err(SendError::NoAssociation),
+            Phase::Closed => return Err(NoAssociation.into()),
             Phase::Established => {}
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..)
                 if !opening.is_to_be_closed() => {}

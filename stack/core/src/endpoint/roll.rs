@@ -14,7 +14,7 @@ use super::ports::Ports;
 use super::tidings::Tidings;
 use crate::association::{AcceptedCookie, Association, Identity, PeerKey};
 use crate::datagram::Transmit;
-use crate::error::SendError;
+use crate::error::{NoAssociation, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::memory::Budget;
 use crate::stats::{AssociationStats, EndpointStats};
@@ -207,7 +207,7 @@ impl Roll {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
+        let a = self.associations.get_mut(id).ok_or(NoAssociation)?;
         if self.account.is_short() || a.is_bounded() {
             a.obey(now, self.account.budget(self.index.len()));
         }

@@ -1,6 +1,12 @@
 //! How associations end.
 
+use std::fmt;
+
 use bytes::Bytes;
+use tresse_wire::CauseCode;
+
+/// Bytes of a peer's abort text that are shown.
+const MAX_PEER_TEXT: usize = 200;
 
 /// Why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +41,77 @@ pub enum CloseReason {
     OutOfMemory,
     /// The peer broke the protocol and was sent ABORT; says how.
     ProtocolViolation(&'static str),
+}
+
+/// One line.
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CloseReason::Shutdown => f.write_str("the association was shut down"),
+            CloseReason::Aborted => f.write_str("the association was aborted here"),
+            CloseReason::PeerAborted { cause: 0, .. } => {
+                f.write_str("the peer aborted the association without a reason")
+            }
+            CloseReason::PeerAborted { cause, value } => {
+                write!(f, "the peer aborted the association: {}", CauseCode(*cause))?;
+                let text = printable(value);
+                if text.is_empty() { Ok(()) } else { write!(f, " ({text})") }
+            }
+            CloseReason::Unreachable => f.write_str(
+                "the peer does not answer any more: Association.Max.Retrans was exceeded",
+            ),
+            CloseReason::SetupFailed => {
+                f.write_str("the peer does not answer: Max.Init.Retransmits was exceeded")
+            }
+            CloseReason::NoSctp => f.write_str(
+                "the peer's host does not speak SCTP there (ICMP: protocol or port unreachable)",
+            ),
+            CloseReason::Crossed => {
+                f.write_str("the peer called at the same time, and that association remains")
+            }
+            CloseReason::ShutdownTimeout => {
+                f.write_str("the shutdown did not finish: T5-shutdown-guard expired")
+            }
+            CloseReason::OutOfMemory => {
+                f.write_str("the endpoint's memory was used up, and this association held the most")
+            }
+            CloseReason::ProtocolViolation(how) => {
+                write!(f, "the peer violated the protocol: {how}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CloseReason {}
+
+/// A peer's text, made harmless: one line, no control characters, not too long. Bytes that are no
+/// text are not shown.
+fn printable(value: &[u8]) -> String {
+    let value = &value[..value.len().min(MAX_PEER_TEXT)];
+    let text = String::from_utf8_lossy(value);
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return format!("{} bytes of data", value.len());
+    }
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    tresse_wire::printable(&words).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(cause: u16, value: &'static [u8]) -> String {
+        CloseReason::PeerAborted { cause, value: Bytes::from_static(value) }.to_string()
+    }
+
+    #[test]
+    fn endings_read_as_one_line() {
+        assert_eq!(
+            shown(12, b"going\nhome "),
+            "the peer aborted the association: User-Initiated Abort (going home)"
+        );
+        assert_eq!(shown(4, b""), "the peer aborted the association: Out of Resource");
+        assert!(shown(99, b"\x1b[2J\x00").ends_with("code 99 (5 bytes of data)"));
+        assert!(shown(0, b"").ends_with("without a reason"));
+    }
 }
