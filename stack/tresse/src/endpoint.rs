@@ -70,8 +70,8 @@ impl Endpoint {
     /// Binds the sockets and spawns the driver on the current tokio runtime.
     ///
     /// # Errors
-    /// Those of the system: the address is in use or not ours, raw IP is not permitted, or there is
-    /// no random source.
+    /// [`io::ErrorKind::InvalidInput`] for a setting out of range; otherwise those of the system: the address is in use or
+    /// not ours, raw IP is not permitted, or there is no random source.
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO and time enabled.
@@ -216,6 +216,7 @@ impl Endpoint {
     ) -> Result<Association, ConnectError> {
         let (peer, shared) = (peer.into(), &self.inner.shared);
         let encapsulation = peer.encapsulation(config.encapsulation, shared.is_encapsulated())?;
+        shared.check_families(&peer.addresses)?;
         shared.check_routes(&peer.routable())?;
         if let Some(zone) = peer.zone() {
             self.learn_zone(zone);
@@ -381,6 +382,8 @@ pub(crate) fn open(
     place: Option<Place>,
 ) -> io::Result<(Arc<Shared>, Driver)> {
     let Config { carrier: kind, socket, mut sctp, backlog, observer } = config;
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
+    sctp.association.check().map_err(|why| invalid(why.to_string()))?;
     let of_system = !matches!(ground, Ground::Given(..));
     let (carrier, runtime): (Box<dyn PacketSocket>, _) = match ground {
         Ground::System(runtime) => (Box::new(kind.open(socket, &runtime)?), runtime),
@@ -393,8 +396,7 @@ pub(crate) fn open(
     };
     let local = carrier.local_addrs();
     if local.is_empty() {
-        let why = "an endpoint needs at least one local address";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        return Err(invalid("an endpoint needs at least one local address".to_owned()));
     }
     if sctp.local_addresses.is_empty() {
         let bound = local.iter().map(SocketAddr::ip).collect();

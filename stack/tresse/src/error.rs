@@ -101,6 +101,12 @@ pub enum ConnectError {
     /// [`Endpoint::close`](crate::Endpoint::close) was called.
     #[error("the endpoint is closed")]
     EndpointClosed,
+    /// The endpoint has no local address of the family, IPv4 or IPv6, of any address of the peer.
+    #[error("{address} cannot be reached: the endpoint is not bound to an {} address", family(.address))]
+    OtherFamily {
+        /// The peer's address, the first one if it has several.
+        address: IpAddr,
+    },
     /// Nothing can leave this host for the peer now.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
@@ -124,6 +130,10 @@ impl From<tresse_core::ConnectError> for ConnectError {
 
 /// Why a message was not accepted for sending.
 pub type SendError = tresse_core::SendError<Closed>;
+
+fn family(address: &IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
+}
 
 /// How an association ended that was not established yet.
 fn before_it_began(closed: &Closed) -> String {

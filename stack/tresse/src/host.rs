@@ -81,11 +81,15 @@ fn is_lasting(error: &io::Error) -> bool {
 /// Whether one of the sockets sends from `address`.
 fn is_served(address: IpAddr, local: &[SocketAddr]) -> bool {
     local.iter().any(|socket| {
-        // An IPv6 wildcard socket for UDP serves both families; that of raw IP has port 0.
-        let dual = socket.is_ipv6() && socket.port() != 0;
-        let any = socket.ip().is_unspecified() && (dual || socket.is_ipv4() == address.is_ipv4());
-        any || socket.ip() == address
+        socket.ip() == address || socket.ip().is_unspecified() && reaches(*socket, address)
     })
+}
+
+/// Whether a socket sends packets of the family of `address`.
+pub(crate) fn reaches(socket: SocketAddr, address: IpAddr) -> bool {
+    // An IPv6 wildcard socket for UDP serves both families; that of raw IP has port 0.
+    let dual = socket.is_ipv6() && socket.ip().is_unspecified() && socket.port() != 0;
+    dual || socket.is_ipv4() == address.is_ipv4()
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use std::task::Waker;
 use slotmap::SecondaryMap;
 use tokio::sync::{Notify, mpsc};
 use tresse_carrier::CarrierStats;
-use tresse_core::{AssociationConfig, AssociationId, ConnectError, Event, Message, PeerKey, Time};
+use tresse_core::{AssociationConfig, AssociationId, Event, Message, PeerKey, Time};
 
 use crate::clock::Clock;
-use crate::error::{Closed, NoRoute};
+use crate::error::{Closed, ConnectError, NoRoute};
 use crate::figures::AssociationMetrics;
 use crate::host;
 use crate::team::{Mail, Membership, Part};
@@ -183,6 +183,17 @@ impl Shared {
         }
     }
 
+    /// Whether a socket is of the family of one of these addresses.
+    pub(crate) fn check_families(&self, peers: &[IpAddr]) -> Result<(), ConnectError> {
+        let reached = |peer: &IpAddr| self.local.iter().any(|s| host::reaches(*s, *peer));
+        match peers.first() {
+            Some(&address) if self.of_system && !peers.iter().any(reached) => {
+                Err(ConnectError::OtherFamily { address })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a packet can leave for one of these addresses.
     pub(crate) fn check_routes(&self, peers: &[SocketAddr]) -> Result<(), NoRoute> {
         if self.of_system { host::check_routes(&self.local, peers) } else { Ok(()) }
@@ -202,14 +213,14 @@ impl Shared {
         remotes: &[IpAddr],
         remote_port: u16,
         config: AssociationConfig,
-    ) -> Result<AssociationId, ConnectError> {
+    ) -> Result<AssociationId, tresse_core::ConnectError> {
         let Some(member) = &self.member else {
             return state.core.connect(now, remotes, remote_port, config);
         };
         let (local_port, encapsulation) = (self.sctp_port, config.encapsulation);
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         let connect = || state.core.connect(now, remotes, remote_port, config);
-        member.alone_with(remotes, key, connect).unwrap_or(Err(ConnectError::Exists))
+        member.alone_with(remotes, key, connect).unwrap_or(Err(tresse_core::ConnectError::Exists))
     }
 
     /// Runs `action`, then lets the driver see to what it caused. The driver is woken once, by

@@ -281,6 +281,23 @@ async fn a_cancelled_connect_leaves_nothing() {
     soon("the driver's end", driver).await.unwrap().unwrap();
 }
 
+/// What can never be is said at once.
+#[tokio::test]
+async fn a_peer_of_the_other_family_and_a_setting_out_of_range_are_named() {
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let peer: SocketAddr = "[::1]:9899".parse().unwrap();
+    let error = soon("the answer", client.connect((peer, PORT))).await.unwrap_err();
+    assert_eq!(error, ConnectError::OtherFamily { address: peer.ip() });
+    let said = "::1 cannot be reached: the endpoint is not bound to an IPv6 address";
+    assert_eq!(error.to_string(), said);
+
+    let mut config = Config::server(loopback(), PORT);
+    config.sctp.association.mtu = 10;
+    let error = Endpoint::bind(config).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert_eq!(error.to_string(), "unusable setting: mtu is 10, not in 512 to 65535");
+}
+
 #[tokio::test]
 async fn an_abort_tells_why() {
     let (a, b) = pair().await;
