@@ -1,10 +1,15 @@
-//! What all modules may name: paths, their states, and why chunks are sent again.
+//! What all modules may name: associations, paths, their states, and why chunks are sent again.
 
 mod loss_cause;
 mod mtu;
 
 pub use loss_cause::{LossCause, LossEvidence, LossPurpose};
 pub use mtu::{MtuCause, MtuSearchState};
+
+slotmap::new_key_type! {
+    /// Handle of an association; never reused for another one.
+    pub struct AssociationId;
+}
 
 /// Number of a path within its association: 0 for the peer's first address. It names this path as long as the address belongs
 /// to the association; that of an address that was removed is given to another one some time later.

@@ -3,6 +3,7 @@
 mod account;
 mod addresses;
 mod agenda;
+mod api;
 mod asconf;
 mod authentication;
 mod claims;
@@ -17,6 +18,7 @@ mod icmp;
 mod index;
 mod init_ack;
 mod lookup;
+mod part;
 mod past;
 mod peer_tags;
 mod ports;
@@ -37,6 +39,7 @@ use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
 pub use crate::datagram::{Datagram, Icmp, IcmpKind, Transmit};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
+pub use crate::ids::AssociationId;
 use crate::path::PathId;
 use crate::path::source::Sources;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
@@ -47,19 +50,14 @@ pub use authentication::AuthenticationInfo;
 use bytes::Bytes;
 use handshake::Greeter;
 use index::Index;
+use part::Part;
+pub use part::PartKey;
 use peer_tags::PeerTags;
 use ports::Ports;
 use random::Numbers;
 use reply::Replies;
 use roll::Roll;
-use shard::Part;
-pub use shard::PartKey;
 use tresse_wire::StreamId;
-
-slotmap::new_key_type! {
-    /// Handle of an association; never reused for another one.
-    pub struct AssociationId;
-}
 
 /// One local SCTP port, or several, and all associations on them, without IO.
 ///

@@ -3,7 +3,7 @@
 use tresse_wire::{Tsn, VerificationTag};
 
 use super::index::Index;
-use super::shard::Part;
+use super::part::Part;
 use crate::auth::Offer;
 use crate::config::AssociationConfig;
 use crate::rng::Rng;

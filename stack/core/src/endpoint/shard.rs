@@ -7,80 +7,11 @@ use std::net::IpAddr;
 use tresse_wire::Packet;
 
 use super::Endpoint;
+use super::part::{Part, PartKey};
 use super::peer_tags::PeerTags;
 use crate::association::PeerKey;
 use crate::config::EndpointConfig;
 use crate::rng::Rng;
-
-/// Which part of an endpoint this is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    index: u32,
-    count: u32,
-    key: PartKey,
-}
-
-/// The secret that spreads the verification tags over the parts of an endpoint. Who knows a tag does not know
-/// whose it is, so that nobody can see to it that all his associations have one processor.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct PartKey([u32; 2]);
-
-impl std::fmt::Debug for PartKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PartKey(..)")
-    }
-}
-
-impl PartKey {
-    fn new(rng: &mut Rng) -> PartKey {
-        PartKey([rng.next_u32(), rng.next_u32() | 1])
-    }
-
-    /// The two numbers (x, m) of the rule, as far as others must apply it. In 32 bits, beginning with
-    /// `a = tag ^ x`, twice: `a = a * m`, `a = a ^ (a >> 16)`. The part is `a` modulo the number of parts.
-    #[must_use]
-    pub fn numbers(self) -> [u32; 2] {
-        self.0
-    }
-
-    fn mix(self, number: u32) -> u32 {
-        let [x, m] = self.0;
-        let round = |a: u32| {
-            let a = a.wrapping_mul(m);
-            a ^ a >> 16
-        };
-        round(round(number ^ x))
-    }
-}
-
-impl Part {
-    /// The part that a verification tag is of.
-    fn of_tag(self, tag: u32) -> u32 {
-        self.key.mix(tag) % self.count
-    }
-
-    /// The part that an INIT of this peer is for.
-    fn of_peer(self, peer: &PeerKey) -> u32 {
-        let address = match peer.address {
-            IpAddr::V4(a) => a.to_ipv6_mapped(),
-            IpAddr::V6(a) => a,
-        };
-        let ports = u32::from(peer.remote_port) << 16 | u32::from(peer.local_port);
-        let words = address.octets();
-        let words = words.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
-        words.chain([ports]).fold(0, |sum, word| self.key.mix(sum ^ word)) % self.count
-    }
-
-    /// How many there are.
-    pub(super) fn count(self) -> u32 {
-        self.count
-    }
-
-    /// Whether it may give this verification tag to an association.
-    pub(super) fn owns(self, tag: u32) -> bool {
-        self.of_tag(tag) == self.index
-    }
-}
 
 impl Endpoint {
     /// The parts of one endpoint. Each gives its associations only verification tags that are its own by
@@ -95,13 +26,12 @@ impl Endpoint {
         let key = PartKey::new(&mut seeds);
         let most = config.max_associations.div_ceil(usize::from(count));
         let memory = config.memory / usize::from(count);
-        (0..count)
+        Part::all(key, count)
             .zip(PeerTags::of_parts(count.into()))
-            .map(|(index, tags)| {
+            .map(|(part, tags)| {
                 let mut seed = [0; 32];
                 seeds.fill(&mut seed);
                 let config = EndpointConfig { max_associations: most, memory, ..config.clone() };
-                let part = Part { index: index.into(), count: count.into(), key };
                 Endpoint::with_part(config, seed, Some((part, tags)))
             })
             .collect()
@@ -110,7 +40,7 @@ impl Endpoint {
     /// The secret that says which verification tags are this part's; `None` if it is no part.
     #[must_use]
     pub fn part_key(&self) -> Option<PartKey> {
-        self.numbers.part().map(|part| part.key)
+        self.numbers.part().map(Part::key)
     }
 
     /// Whether another part may know more of a packet than this one; only the first bytes are looked
@@ -140,11 +70,11 @@ impl Endpoint {
             return None;
         }
         let number = match (tag, encapsulation) {
-            (0, Some(_)) => part.index,
+            (0, Some(_)) => part.index(),
             (0, None) => part.of_peer(&peer),
             _ => part.of_tag(tag),
         };
-        (part.count > 1).then_some((peer, number as usize))
+        (part.count() > 1).then_some((peer, number as usize))
     }
 
     /// The next peer that this part has an association with (`true`), or no longer has one with. Tells
