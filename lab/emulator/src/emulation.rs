@@ -14,7 +14,7 @@ use tresse_netem::LinkConfig;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::capture::Captures;
-use crate::carrier::{Carrier, Order, Tap, be_punctual};
+use crate::forwarder::{Forwarder, Order, Tap, be_punctual};
 use crate::{Direction, Error, LinkFile, Namespace, Report, Side};
 
 /// Frames that wait in an interface while the emulator is busy.
@@ -105,7 +105,7 @@ impl Emulation {
                 taps.push(Tap { device, recorder: recorder.transpose()? });
             }
         }
-        let carrier = Carrier::new(taps, links, settings.udp_ports.clone())
+        let forwarder = Forwarder::new(taps, links, settings.udp_ports.clone())
             .map_err(|error| Error::Links(error.to_string()))?;
         let (orders, theirs) = mpsc::channel();
         let (started, favoured) = mpsc::channel();
@@ -117,7 +117,7 @@ impl Emulation {
                 let _ = be_punctual();
                 let realtime = realtime && favour(&gettid().to_string()).is_ok();
                 let _ = started.send(realtime);
-                carrier.run(&theirs, realtime);
+                forwarder.run(&theirs, realtime);
             })
             .map_err(Error::system("thread"))?;
         let realtime = favoured.recv().unwrap_or(false);

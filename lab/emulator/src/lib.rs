@@ -34,9 +34,9 @@
 #![cfg(target_os = "linux")]
 
 mod capture;
-mod carrier;
 mod emulation;
 mod error;
+mod forwarder;
 mod frame;
 mod link_file;
 mod namespace;

@@ -16,7 +16,7 @@ use tresse_client as client;
 type File = (u64, u64);
 
 /// The sockets from which the engine of this process sends packets.
-static CARRIER: RwLock<Vec<File>> = RwLock::new(Vec::new());
+static ENGINE_SOCKETS: RwLock<Vec<File>> = RwLock::new(Vec::new());
 
 /// The files that this process has open.
 pub(crate) fn files() -> Vec<File> {
@@ -26,8 +26,8 @@ pub(crate) fn files() -> Vec<File> {
 /// The engine of this process has begun, at these addresses: children let go of what is its own. The program
 /// may have had sockets with the same addresses `before`.
 pub(crate) fn begin(addresses: &[SocketAddr], before: &[File]) {
-    let sockets = carriers(addresses, before);
-    *CARRIER.write().unwrap_or_else(PoisonError::into_inner) = sockets;
+    let sockets = packet_sockets(addresses, before);
+    *ENGINE_SOCKETS.write().unwrap_or_else(PoisonError::into_inner) = sockets;
     static ONCE: Once = Once::new();
     // SAFETY: a function that does not unwind.
     ONCE.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) });
@@ -59,7 +59,7 @@ fn file_of(fd: RawFd) -> Option<File> {
 }
 
 /// The sockets for SCTP packets with these addresses that were not there before.
-fn carriers(addresses: &[SocketAddr], before: &[File]) -> Vec<File> {
+fn packet_sockets(addresses: &[SocketAddr], before: &[File]) -> Vec<File> {
     let all = open().into_iter().filter(|fd| carries(*fd, addresses)).filter_map(file_of);
     all.filter(|file| !before.contains(file)).collect()
 }
@@ -85,9 +85,9 @@ fn carries(fd: RawFd, addresses: &[SocketAddr]) -> bool {
 
 fn is_of_the_engine(fd: RawFd) -> bool {
     // A thread that is just starting an engine may hold the lock, and is not in this process.
-    let carrier = CARRIER.try_read();
+    let engine = ENGINE_SOCKETS.try_read();
     client::is_end_of_engine(fd)
-        || carrier.is_ok_and(|sockets| file_of(fd).is_some_and(|file| sockets.contains(&file)))
+        || engine.is_ok_and(|sockets| file_of(fd).is_some_and(|file| sockets.contains(&file)))
 }
 
 #[cfg(test)]
@@ -112,8 +112,8 @@ mod tests {
         let (_own, address) = open_at("127.0.0.1:0".parse().unwrap());
         let before = files();
         let (engines, _) = open_at(address);
-        assert_eq!(carriers(&[address], &before), [file_of(engines.as_raw_fd()).unwrap()]);
-        assert_eq!(carriers(&[address], &[]).len(), 2);
+        assert_eq!(packet_sockets(&[address], &before), [file_of(engines.as_raw_fd()).unwrap()]);
+        assert_eq!(packet_sockets(&[address], &[]).len(), 2);
     }
 
     #[test]

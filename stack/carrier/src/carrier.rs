@@ -12,7 +12,8 @@ use std::task::{Context, Poll};
 #[cfg(target_os = "linux")]
 use crate::RawCarrier;
 use crate::{
-    CarrierStats, IcmpMessage, Incoming, Outgoing, PacketSocket, Reactor, SocketOptions, UdpCarrier,
+    CarrierStats, IcmpMessage, IncomingPacket, Outgoing, PacketSocket, Reactor, SocketOptions,
+    UdpCarrier,
 };
 
 /// One socket of either kind.
@@ -146,7 +147,7 @@ impl Carrier {
     ///
     /// # Errors
     /// As `poll_recv`.
-    pub async fn recv(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
+    pub async fn recv(&mut self, out: &mut Vec<IncomingPacket>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_recv(cx, out)).await
     }
 
@@ -181,7 +182,7 @@ impl PacketSocket for Carrier {
     fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
     ) -> Poll<io::Result<usize>> {
         let before = out.len();
         for link in &mut self.links {

@@ -2,7 +2,7 @@
 //!
 //! There are two kinds: [`UdpCarrier`], UDP encapsulation (RFC 6951), and `RawCarrier`, SCTP directly
 //! on IP (Linux only). Each is one socket; a [`Carrier`] has one for each local address, all of one
-//! kind. All take and give the same types, [`Incoming`] and [`Outgoing`], in batches: `poll_recv`
+//! kind. All take and give the same types, [`IncomingPacket`] and [`Outgoing`], in batches: `poll_recv`
 //! appends what has arrived, `queue` accepts packets to send and `poll_flush` hands them to the
 //! system; `poll_icmp` tells what routers and peers said of packets sent (Linux only). On raw IP
 //! `encapsulation` is empty.
@@ -72,7 +72,7 @@ impl Default for SocketOptions {
 
 /// A packet that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncomingPacket {
     /// The peer's IP address.
     pub source: IpAddr,
     /// Our IP address that it was sent to. The unspecified address when the system does not tell.

@@ -24,7 +24,7 @@ use crate::labelled::{ipv6_header, packet_info};
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 use crate::sys;
-use crate::{CarrierStats, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
+use crate::{CarrierStats, IncomingPacket, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
 const IPPROTO_SCTP: i32 = 132;
@@ -111,7 +111,7 @@ impl RawCarrier {
     pub fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
     ) -> Poll<io::Result<usize>> {
         let RawCarrier { io, readable, state, local, addresses, received, stats, .. } = self;
         let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
@@ -262,7 +262,7 @@ fn take(
     local: IpAddr,
     addresses: &mut AddressMap,
     stats: &mut CarrierStats,
-    out: &mut Vec<Incoming>,
+    out: &mut Vec<IncomingPacket>,
 ) {
     let data = &buffer[..meta.len.min(buffer.len())];
     let header = match data.first() {
@@ -278,7 +278,7 @@ fn take(
     stats.bytes_received += packet.len() as u64;
     let destination = meta.dst_ip.unwrap_or(local);
     addresses.arrived(destination, meta.interface_index);
-    out.push(Incoming {
+    out.push(IncomingPacket {
         source: addresses.heard(meta.addr),
         destination,
         encapsulation: None,

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use quinn_udp::RecvMeta;
 
-use crate::{CarrierStats, Incoming};
+use crate::{CarrierStats, IncomingPacket};
 
 /// Buffers filled by one system call. With receive offload each holds up to 64 datagrams.
 const RECV_BATCH: usize = 16;
@@ -38,10 +38,10 @@ impl ReceiveBuffers {
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
         stats: &mut CarrierStats,
         mut recv: impl FnMut(&mut Context<'_>, Buffers<'_, '_>) -> Poll<io::Result<usize>>,
-        mut take: impl FnMut(&RecvMeta, &[u8], &mut CarrierStats, &mut Vec<Incoming>),
+        mut take: impl FnMut(&RecvMeta, &[u8], &mut CarrierStats, &mut Vec<IncomingPacket>),
     ) -> Poll<io::Result<usize>> {
         let mut errors = 0;
         loop {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use crate::{CarrierStats, IcmpMessage, Incoming, Outgoing};
+use crate::{CarrierStats, IcmpMessage, IncomingPacket, Outgoing};
 
 /// Moves whole SCTP packets. A [`Carrier`](crate::Carrier) is one; a program may have another, such as a tunnel of its
 /// own, or the memory of a test.
@@ -24,7 +24,7 @@ pub trait PacketSocket: Send {
     fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
     ) -> Poll<io::Result<usize>>;
 
     /// Accepts one packet for sending; [`poll_flush`](Self::poll_flush) sends it.

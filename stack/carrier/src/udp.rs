@@ -27,7 +27,7 @@ use crate::receive::{Buffers, ReceiveBuffers};
 #[cfg(target_os = "linux")]
 use crate::sys;
 use crate::{
-    CarrierStats, DEFAULT_UDP_PORT, FlowLabel, Incoming, IpLabels, Outgoing, Reactor,
+    CarrierStats, DEFAULT_UDP_PORT, FlowLabel, IncomingPacket, IpLabels, Outgoing, Reactor,
     SocketOptions, ecn_of,
 };
 
@@ -151,7 +151,7 @@ impl UdpCarrier {
     pub fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
     ) -> Poll<io::Result<usize>> {
         let UdpCarrier { io, readable, state, local, addresses, received, stats, .. } = self;
         let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
@@ -166,7 +166,7 @@ impl UdpCarrier {
     ///
     /// # Errors
     /// As `poll_recv`.
-    pub async fn recv(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
+    pub async fn recv(&mut self, out: &mut Vec<IncomingPacket>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_recv(cx, out)).await
     }
 
@@ -362,7 +362,7 @@ fn split(
     local: SocketAddr,
     addresses: &mut AddressMap,
     stats: &mut CarrierStats,
-    out: &mut Vec<Incoming>,
+    out: &mut Vec<IncomingPacket>,
 ) {
     let data = &buffer[..meta.len.min(buffer.len())];
     if data.is_empty() || meta.addr.port() == 0 {
@@ -376,7 +376,7 @@ fn split(
     for datagram in data.chunks(if meta.stride == 0 { data.len() } else { meta.stride }) {
         stats.datagrams_received += 1;
         stats.bytes_received += datagram.len() as u64;
-        out.push(Incoming {
+        out.push(IncomingPacket {
             source,
             destination,
             encapsulation: Some(meta.addr.port()),

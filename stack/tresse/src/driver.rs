@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tresse_carrier::{IcmpKind, IcmpMessage, Incoming, IpLabels, Outgoing, PacketSocket};
+use tresse_carrier::{IcmpKind, IcmpMessage, IncomingPacket, IpLabels, Outgoing, PacketSocket};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
@@ -34,7 +34,7 @@ pub struct Driver {
     shared: Arc<Shared>,
     carrier: Box<dyn PacketSocket>,
     observer: Option<Watch>,
-    received: Vec<Incoming>,
+    received: Vec<IncomingPacket>,
     icmp: Vec<IcmpMessage>,
     /// This many batches of packets have come without a pause.
     batches: u32,
@@ -230,11 +230,11 @@ impl Driver {
     }
 
     /// A packet for this endpoint, or for this part of it.
-    fn take(&mut self, state: &mut State, now: Time, incoming: Incoming) {
+    fn take(&mut self, state: &mut State, now: Time, incoming: IncomingPacket) {
         if let Some(watch) = &mut self.observer {
             watch.received(now, &incoming, self.shared.local[0].port());
         }
-        let Incoming { source, destination, encapsulation, ecn, packet, .. } = incoming;
+        let IncomingPacket { source, destination, encapsulation, ecn, packet, .. } = incoming;
         let datagram = Datagram { source, destination, encapsulation, ecn, packet };
         state.core.handle_datagram(now, datagram);
         // After each packet rather than after the batch: acknowledgements stay as frequent as
@@ -332,7 +332,7 @@ impl Watch {
         self.observer.event(&observed);
     }
 
-    fn received(&mut self, at: Time, incoming: &Incoming, port: u16) {
+    fn received(&mut self, at: Time, incoming: &IncomingPacket, port: u16) {
         if self.sources.len() < MAX_SOURCES {
             self.sources.insert(incoming.source, incoming.destination);
         }

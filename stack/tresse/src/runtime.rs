@@ -7,7 +7,7 @@ use std::time::Instant;
 #[cfg(feature = "tokio")]
 pub use tresse_carrier::Tokio;
 pub use tresse_carrier::{
-    IcmpKind, IcmpMessage, Incoming, Interest, Outgoing, PacketSocket, Reactor, Readiness,
+    IcmpKind, IcmpMessage, IncomingPacket, Interest, Outgoing, PacketSocket, Reactor, Readiness,
 };
 
 /// What an endpoint needs of the program around it: somebody who waits for sockets, and for the time. `Tokio` is one,

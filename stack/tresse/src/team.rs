@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
-use tresse_carrier::{IcmpMessage, Incoming};
+use tresse_carrier::{IcmpMessage, IncomingPacket};
 use tresse_core::PeerKey;
 
 /// Packets that wait for a part at most: as in the buffer of a socket, what is more is lost.
@@ -45,7 +45,7 @@ pub(crate) struct Membership {
 /// What one part has for another.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    pub(crate) packets: Vec<Incoming>,
+    pub(crate) packets: Vec<IncomingPacket>,
     pub(crate) icmp: Vec<IcmpMessage>,
 }
 
@@ -75,9 +75,9 @@ impl Membership {
     pub(crate) fn addressee(
         &self,
         core: &tresse_core::Endpoint,
-        incoming: &Incoming,
+        incoming: &IncomingPacket,
     ) -> Option<usize> {
-        let Incoming { source, encapsulation, packet, .. } = incoming;
+        let IncomingPacket { source, encapsulation, packet, .. } = incoming;
         let (peer, number) = core.elsewhere(*source, *encapsulation, packet)?;
         let peers = self.team.peers.read().unwrap_or_else(PoisonError::into_inner);
         let owner = peers.get(&peer).copied().unwrap_or(number);

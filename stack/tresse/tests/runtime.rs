@@ -11,7 +11,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use tresse::runtime::{
-    self, Incoming, Interest, Outgoing, PacketSocket, Reactor, Readiness, Runtime,
+    self, IncomingPacket, Interest, Outgoing, PacketSocket, Reactor, Readiness, Runtime,
 };
 use tresse::{Bytes, Config, Driver, Ecn, Endpoint};
 
@@ -217,8 +217,8 @@ impl runtime::Timer for Sleeper {
 /// One end of a cable that swallows every tenth packet.
 struct Plug {
     own: SocketAddr,
-    inbox: Arc<Mutex<(VecDeque<Incoming>, Option<Waker>)>>,
-    outbox: Arc<Mutex<(VecDeque<Incoming>, Option<Waker>)>>,
+    inbox: Arc<Mutex<(VecDeque<IncomingPacket>, Option<Waker>)>>,
+    outbox: Arc<Mutex<(VecDeque<IncomingPacket>, Option<Waker>)>>,
     sent: u32,
 }
 
@@ -230,7 +230,7 @@ impl PacketSocket for Plug {
     fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Vec<Incoming>,
+        out: &mut Vec<IncomingPacket>,
     ) -> Poll<io::Result<usize>> {
         let mut inbox = self.inbox.lock().unwrap();
         let arrived = inbox.0.len();
@@ -249,7 +249,7 @@ impl PacketSocket for Plug {
             return;
         }
         let mut outbox = self.outbox.lock().unwrap();
-        outbox.0.push_back(Incoming {
+        outbox.0.push_back(IncomingPacket {
             source: self.own.ip(),
             destination: to.destination,
             encapsulation: None,
@@ -299,7 +299,7 @@ fn a_socket_without_an_address_is_refused() {
         fn poll_recv(
             &mut self,
             _: &mut Context<'_>,
-            _: &mut Vec<Incoming>,
+            _: &mut Vec<IncomingPacket>,
         ) -> Poll<io::Result<usize>> {
             Poll::Pending
         }

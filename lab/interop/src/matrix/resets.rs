@@ -109,7 +109,7 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
         let mut owed = Vec::new();
         let mut under_way = false;
         let mut seen = BTreeSet::new();
-        let mut received = Incoming::new(plan.payload);
+        let mut received = FromPeer::new(plan.payload);
         while !received.is_complete() {
             tokio::select! {
                 message = association.recv() => received.take(message),
@@ -159,7 +159,7 @@ pub(super) fn by_peer_asked(scene: &Scene<'_>) {
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let mut received = Incoming::new(plan.payload);
+        let mut received = FromPeer::new(plan.payload);
         while received.messages() < (PAYLOAD.messages / BURST).div_ceil(4) * BURST {
             received.take(association.recv().await);
         }
@@ -185,15 +185,15 @@ pub(super) fn by_peer_asked(scene: &Scene<'_>) {
 }
 
 /// What the peer sends, verified.
-pub(super) struct Incoming {
+pub(super) struct FromPeer {
     received: Received,
     /// Messages with SSN 0.
     pub(super) first: u64,
 }
 
-impl Incoming {
-    pub(super) fn new(payload: Payload) -> Incoming {
-        Incoming { received: Received::new(payload), first: 0 }
+impl FromPeer {
+    pub(super) fn new(payload: Payload) -> FromPeer {
+        FromPeer { received: Received::new(payload), first: 0 }
     }
 
     pub(super) fn messages(&self) -> u64 {

@@ -6,7 +6,7 @@ use tresse::{Direction, Event, ReconfigurationOutcome, Tsn};
 use tresse_wire::{Chunk, Parameter, ReconfigurationResult};
 
 use super::ends::{end, on_runtime, suited};
-use super::resets::{Incoming, PAYLOAD, ask, halfway, outcome, words};
+use super::resets::{FromPeer, PAYLOAD, ask, halfway, outcome, words};
 use super::scene::{Plan, Scene};
 use tresse_peers::Unsupported;
 
@@ -69,7 +69,7 @@ fn reset_by_peer(scene: &Scene<'_>) {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
         let mut next = None;
-        let mut received = Incoming::new(plan.payload);
+        let mut received = FromPeer::new(plan.payload);
         while !received.is_complete() || next.is_none() {
             tokio::select! {
                 message = association.recv(), if !received.is_complete() => received.take(message),

@@ -41,14 +41,14 @@ fn to(destination: impl Into<IpAddr>) -> Outgoing {
 }
 
 /// The first `n` packets that begin with `tag`: other tests may use the same host at the same time.
-async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<Incoming> {
+async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<IncomingPacket> {
     let mut out = Vec::new();
     while out.len() < n {
         ::tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
             .await
             .expect("packets arrive on loopback")
             .unwrap();
-        out.retain(|incoming: &Incoming| incoming.packet.starts_with(tag));
+        out.retain(|incoming: &IncomingPacket| incoming.packet.starts_with(tag));
     }
     out
 }

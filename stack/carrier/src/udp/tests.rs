@@ -21,7 +21,7 @@ fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
     }
 }
 
-async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<Incoming> {
+async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<IncomingPacket> {
     let mut out = Vec::new();
     while out.len() < n {
         ::tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))

@@ -254,7 +254,7 @@ impl Addresses {
         //= RFC 7829 3.2-13
         // RFC 7829 §3.2 rule 5: "if the Path Heartbeat function is disabled for the destination address in
         // question, HEARTBEATs MUST NOT be sent."
-        // RFC 9260 §5.4: what probes an unconfirmed address is limited by HB.Max.Burst.
+        // RFC 9260 §5.4: HEARTBEATs for an unconfirmed address are limited by HB.Max.Burst.
         if !p.is_confirmed() || !p.settings.heartbeats {
             return;
         }

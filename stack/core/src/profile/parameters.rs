@@ -129,7 +129,7 @@ parameters! {
         path_max_retrans: u32 = 5,
         //= RFC 7829 3.2-1 6-1
         /// PotentiallyFailed.Max.Retrans (RFC 7829): consecutive errors after which data takes
-        /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
+        /// another path and this one is asked by HEARTBEATs. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.
         pf_max_retrans: u32 = 5,
         /// On a path with a spurious timeout one more error is needed for that, and for the switchover below, until the peer
@@ -181,7 +181,7 @@ parameters! {
 parameters! {
     /// Heartbeats (RFC 9260 §8.3).
     HeartbeatParameters {
-        /// Whether idle paths are probed. Default true. Unconfirmed addresses always are.
+        /// Whether idle paths are asked by HEARTBEATs. Default true. Unconfirmed addresses always are.
         enabled: bool = true,
         /// HB.interval in milliseconds. Default 30 000.
         interval_ms: f64 [0.0, 3.6e6] = 30_000.0,

@@ -77,7 +77,7 @@ fn being_chosen_clears_nothing() {
 
 //= RFC 7829 3.2-13
 #[test]
-fn without_heartbeats_it_is_not_probed() {
+fn without_heartbeats_it_is_not_asked() {
     // §3.2 rule 6: "if the Path Heartbeat function is disabled for the destination address in
     // question, HEARTBEATs MUST NOT be sent".
     let mut script = paths(2, "[heartbeat]\nenabled = false");

@@ -43,7 +43,7 @@ fn a_heartbeat_is_returned_unchanged_to_where_it_came_from() {
 
 //= RFC 9260 3.3.5-1 8.3-1 8.3-13
 #[test]
-fn an_idle_path_is_probed_every_rto_and_interval_with_jitter() {
+fn an_idle_path_is_asked_every_rto_and_interval_with_jitter() {
     // §8.3: "once per RTO of that destination address plus the protocol parameter 'HB.interval',
     // with jittering of +/- 50% of the RTO value".
     let mut script = Script::connected(&standard());
@@ -78,7 +78,7 @@ fn data_makes_heartbeats_needless() {
 }
 
 #[test]
-fn receiving_is_no_reason_not_to_probe() {
+fn receiving_is_no_reason_not_to_ask() {
     // An endpoint that only acknowledges sends nothing that measures the RTT: its path is idle.
     let mut script = Script::connected(&standard());
     script.send(10);
@@ -116,7 +116,7 @@ fn an_answer_that_comes_after_the_rto_clears_the_counter_and_is_measured() {
     // §8.3: "Whenever a HEARTBEAT ACK chunk arrives", late as it may be.
     let mut script = Script::connected(&standard());
     let sent = script.wait(secs(33));
-    let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("a probe");
+    let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("a HEARTBEAT");
     let (info, at) = (info(asked), asked.at);
     script.wait(secs(3));
     assert_eq!(script.path(0).errors, 1);
@@ -179,25 +179,25 @@ fn the_answers_that_may_yet_come_are_few() {
 
 //= RFC 9260 8.1-2 8.2-2 8.3-4 8.3-5
 #[test]
-fn a_dead_idle_path_becomes_inactive_and_is_probed_on() {
+fn a_dead_idle_path_becomes_inactive_and_is_asked_on() {
     // §8.3: "After this, the endpoint SHOULD continue sending HEARTBEAT chunks on this destination
     // address but SHOULD stop increasing the counter"; §8.1: on a path that does not carry data
     // they do not count for the association.
     let mut script = Script::multihomed(&standard(), 2);
-    let mut probes = 0;
+    let mut asked = 0;
     for _ in 0..1500 {
         for packet in script.wait(secs(1)) {
             if packet.carries(ChunkType::HEARTBEAT) && packet.to.path == Some(PathId(0)) {
                 let info = info(&packet);
                 script.give(|w| w.heartbeat_ack(&info));
             } else {
-                probes += 1;
+                asked += 1;
             }
         }
     }
     assert_eq!(script.state(), State::Established);
     assert_eq!((script.path(1).state, script.path(1).errors), (PathState::Inactive, 6));
-    assert!((14..40).contains(&probes), "{probes}");
+    assert!((14..40).contains(&asked), "{asked}");
     assert_eq!(script.path(0).state, PathState::Active);
 }
 
@@ -246,8 +246,8 @@ fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
     // HEARTBEAT rate"; "the association overall error count is not incremented".
     let (mut script, _) = unconfirmed(&standard(), 2);
     let sent = script.wait(secs(600));
-    let probes = beats(&sent).iter().filter(|b| b.0 == 1).count();
-    assert!((10..20).contains(&probes), "{probes}");
+    let asked = beats(&sent).iter().filter(|b| b.0 == 1).count();
+    assert!((10..20).contains(&asked), "{asked}");
     assert!(!script.end.roll[script.id].paths[PathId(1)].is_confirmed());
     assert_eq!(script.path(1).state, PathState::Inactive);
     assert!(
@@ -307,7 +307,7 @@ fn a_heartbeat_can_be_asked_for() {
 }
 
 #[test]
-fn heartbeats_can_be_switched_off_but_unconfirmed_addresses_are_probed() {
+fn heartbeats_can_be_switched_off_but_unconfirmed_addresses_are_asked() {
     let config = profile("rfc9260", "[heartbeat]\nenabled = false");
     let mut script = Script::connected(&config);
     assert!(script.wait(secs(1000)).is_empty());
@@ -463,14 +463,14 @@ fn an_answer_that_takes_longer_than_rto_confirms_an_address() {
 /// In SHUTDOWN-SENT the peer may go on sending data from an address that is not confirmed yet, when the others
 /// have failed: nothing may be sent there before (§5.4), no SACK either.
 #[test]
-fn addresses_are_probed_until_they_are_confirmed_while_the_peer_has_data() {
+fn addresses_are_asked_until_they_are_confirmed_while_the_peer_has_data() {
     let (mut script, _) = unconfirmed(&standard(), 2);
     let sent = script.shutdown();
     assert!(sent.iter().any(|p| p.carries(ChunkType::SHUTDOWN)));
     let sent = script.wait(secs(2));
-    let probe = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is probed");
-    assert_eq!(probe.to.path, Some(PathId(1)));
-    let info = info(probe);
+    let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is asked");
+    assert_eq!(asked.to.path, Some(PathId(1)));
+    let info = info(asked);
     script.give(|w| w.heartbeat_ack(&info));
     assert_eq!(script.path(1).state, PathState::Active);
     let after = script.wait(secs(100));
@@ -479,16 +479,16 @@ fn addresses_are_probed_until_they_are_confirmed_while_the_peer_has_data() {
 
 /// In SHUTDOWN-ACK-SENT the peer repeats its SHUTDOWN from there, and no SHUTDOWN ACK could go back.
 #[test]
-fn addresses_are_probed_until_they_are_confirmed_while_the_peer_waits_for_shutdown_ack() {
+fn addresses_are_asked_until_they_are_confirmed_while_the_peer_waits_for_shutdown_ack() {
     let (mut script, _) = unconfirmed(&standard(), 2);
     let (last, other) = (script.first.wrapping_sub(1), addresses(Side::Z, 2)[1]);
     let shutdown = script::packet(script.tag, |w| w.shutdown(last));
     script.give_from(other, shutdown.clone());
     assert_eq!(script.state(), State::ShutdownAckSent);
     let sent = script.wait(secs(2));
-    let probe = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is probed");
-    assert_eq!(probe.to.destination, other);
-    let info = info(probe);
+    let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is asked");
+    assert_eq!(asked.to.destination, other);
+    let info = info(asked);
     script.give_from(other, script::packet(script.tag, |w| w.heartbeat_ack(&info)));
     let sent = script.give_from(other, shutdown);
     assert!(sent.iter().all(|p| p.carries(ChunkType::SHUTDOWN_ACK) && p.to.destination == other));

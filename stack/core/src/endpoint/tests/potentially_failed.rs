@@ -31,7 +31,7 @@ const HEARTBEAT: ChunkType = ChunkType::HEARTBEAT;
 
 //= RFC 7829 3.2-2 3.2-3 3.2-4 3.2-5 3.2-14 3.2-19
 #[test]
-fn data_leaves_it_and_it_is_probed_until_it_answers() {
+fn data_leaves_it_and_it_is_asked_until_it_answers() {
     let mut script = paths(2);
     script.send(100);
     let sent = script.wait(secs(1));
@@ -94,7 +94,7 @@ fn what_timed_out_goes_to_an_active_alternate() {
 
 //= RFC 7829 3.2-8 3.2-9 3.2-11
 #[test]
-fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
+fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_asked() {
     let mut script = paths(2);
     script.send(100);
     script.wait(secs(1)); // Path 0 has failed once; the retransmission is on path 1.
@@ -199,7 +199,7 @@ fn after_failure(psmr: u32) -> (Vec<u8>, Vec<u8>) {
     script.send(100);
     let sent = script.wait(secs(1));
     script.sack(1, &[]);
-    let info = sent.iter().find_map(|p| p.find(HEARTBEAT)).expect("it is probed").value.to_vec();
+    let info = sent.iter().find_map(|p| p.find(HEARTBEAT)).expect("it is asked").value.to_vec();
     script.give(|w| w.heartbeat_ack(&info));
     assert_eq!(states(&script, 0), [PotentiallyFailed, Active]);
     let sent = script.send(100);

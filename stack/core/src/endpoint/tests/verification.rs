@@ -1,4 +1,4 @@
-//! Path verification (RFC 9260 §5.4): how often addresses are probed that may not be the peer's, and what
+//! Path verification (RFC 9260 §5.4): how often addresses are asked that may not be the peer's, and what
 //! those that it has listed mean to others.
 
 use super::heartbeat::{beats, configure, info, unconfirmed};
@@ -6,14 +6,14 @@ use super::*;
 use script::peer_fields;
 
 /// Where the heartbeats to unconfirmed addresses went, and when, in seconds from `start`.
-fn probes(sent: &[Sent], start: Time) -> Vec<(u8, f64)> {
-    let probes = beats(sent).into_iter().filter(|(path, _)| *path != 0);
-    probes.map(|(path, at)| (path, at.since(start).as_secs_f64())).collect()
+fn asked(sent: &[Sent], start: Time) -> Vec<(u8, f64)> {
+    let asked = beats(sent).into_iter().filter(|(path, _)| *path != 0);
+    asked.map(|(path, at)| (path, at.since(start).as_secs_f64())).collect()
 }
 
 //= RFC 9260 5.4-1
 #[test]
-fn unconfirmed_addresses_share_so_many_probes_per_rto() {
+fn unconfirmed_addresses_share_no_more_heartbeats_per_rto_than_max_burst() {
     // §5.4: "The number of packets containing HEARTBEAT chunks sent at each RTO SHOULD be limited by
     // 'HB.Max.Burst'", whatever the number of addresses; those come first that had the fewest.
     for burst in [1, 4] {
@@ -25,17 +25,17 @@ fn unconfirmed_addresses_share_so_many_probes_per_rto() {
         }
         let start = script.now;
         sent.extend(script.wait(secs(300)));
-        let probes = probes(&sent, start);
-        let firsts: Vec<u8> = probes.iter().take(15).map(|probe| probe.0).collect();
+        let asked = asked(&sent, start);
+        let firsts: Vec<u8> = asked.iter().take(15).map(|one| one.0).collect();
         assert_eq!(firsts, (1..16).collect::<Vec<_>>());
         // The least RTO of these paths is one second at least.
-        for (_, at) in &probes {
-            let within = probes.iter().filter(|(_, t)| *t >= *at && *t < *at + 1.0).count();
+        for (_, at) in &asked {
+            let within = asked.iter().filter(|(_, t)| *t >= *at && *t < *at + 1.0).count();
             assert!(within <= burst, "{within} from {at} s on");
         }
-        let last_first = probes[14].1;
+        let last_first = asked[14].1;
         assert!((last_first - (14 / burst) as f64).abs() < 1e-9, "{last_first}");
-        assert!(probes.len() > 45, "each of them more than once: {}", probes.len());
+        assert!(asked.len() > 45, "each of them more than once: {}", asked.len());
         assert!(
             sent.iter()
                 .all(|p| { p.to.path == Some(PathId(0)) || p.types() == [ChunkType::HEARTBEAT] })
@@ -50,7 +50,7 @@ fn what_is_confirmed_takes_no_probes_from_the_others() {
     sent.extend(script.wait(ms(0)));
     let first = sent.iter().find(|p| p.to.path == Some(PathId(1))).map(info).unwrap();
     script.give_from([10, 0, 1, 2].into(), script::packet(script.tag, |w| w.heartbeat_ack(&first)));
-    let later = probes(&script.wait(secs(10)), start);
+    let later = asked(&script.wait(secs(10)), start);
     assert!(later.iter().all(|(path, _)| *path != 1), "{later:?}");
     assert_eq!((later[0], later[1]), ((2, 1.0), (3, 2.0)));
 }
@@ -146,7 +146,7 @@ fn a_change_of_the_host_asks_of_its_paths_a_few_at_a_time() {
     let (now, start) = (script.now, script.now);
     script.end.set_host_addresses(now, &addresses(Side::A, 8));
     let sent = script.wait(secs(8));
-    let asked = probes(&sent, start);
+    let asked = asked(&sent, start);
     let at_once = asked.iter().filter(|(_, at)| *at < 1.0).count();
     assert_eq!(at_once, 1, "{asked:?}");
     let paths: std::collections::BTreeSet<u8> = asked.iter().map(|(path, _)| *path).collect();

@@ -10,7 +10,7 @@
 //! (`backs_off_if_spurious`). Otherwise a SACK delay longer
 //! than RTO makes every timeout spurious for ever: Karn's rule forbids to measure what was sent
 //! twice. And after `expirations` in a row RTO is doubled all the same, so that a dead path is
-//! not probed at full rate for ever. The paper has neither.
+//! not sent to at full rate for ever. The paper has neither.
 
 use smallvec::SmallVec;
 

@@ -65,7 +65,7 @@ struct Wire {
     aside: u64,
 }
 
-pub(crate) struct Carrier {
+pub(crate) struct Forwarder {
     taps: Vec<Tap>,
     wires: Vec<Wire>,
     udp_ports: Vec<u16>,
@@ -78,14 +78,14 @@ pub(crate) struct Carrier {
     buffer: Box<[u8]>,
 }
 
-impl Carrier {
+impl Forwarder {
     /// `links` must be valid.
     pub(crate) fn new(
         taps: Vec<Tap>,
         links: &LinkFile,
         udp_ports: Vec<u16>,
-    ) -> Result<Carrier, ConfigError> {
-        let mut carrier = Carrier {
+    ) -> Result<Forwarder, ConfigError> {
+        let mut forwarder = Forwarder {
             taps,
             wires: Vec::new(),
             udp_ports,
@@ -94,8 +94,8 @@ impl Carrier {
             calendar: Duration::ZERO,
             buffer: vec![0; MAX_FRAME].into(),
         };
-        carrier.restart(links)?;
-        Ok(carrier)
+        forwarder.restart(links)?;
+        Ok(forwarder)
     }
 
     fn restart(&mut self, links: &LinkFile) -> Result<(), ConfigError> {
@@ -116,7 +116,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Carries until the owner has gone; `realtime` if the system runs this thread before all others.
+    /// Forwards frames until the owner has gone; `realtime` if the system runs this thread before all others.
     pub(crate) fn run(mut self, orders: &Receiver<Order>, realtime: bool) {
         let (mut since, mut slept) = (Instant::now(), Duration::ZERO);
         loop {
