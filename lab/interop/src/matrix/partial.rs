@@ -11,15 +11,15 @@ use tresse_wire::{Chunk, ChunkType, Parameter};
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use super::{Role, Subject};
-use tresse_peers::{Payload, Received, Unsupported};
+use tresse_peers::{Payload, PeerReport, Received, Unsupported};
 
 /// Shorter than the round trip: what is lost is given up.
 pub(super) const LIFETIME: Duration = Duration::from_millis(30);
 /// One packet holds two messages.
 const PAYLOAD: Payload =
     Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
-const BURST: u64 = 8;
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const BURST: u64 = 8;
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// The round trip takes 40 ms, and what goes from that role to the other gets lost in one of 20 packets.
 fn plan(scene: &Scene<'_>, sender: Role, options: &str) -> Plan {
@@ -92,8 +92,53 @@ pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
+/// The last one of each stream shows that all has come.
+pub(super) fn is_last(payload: Payload, index: u64) -> bool {
+    index + u64::from(payload.streams) >= payload.messages
+}
+
+/// Sends all messages in bursts, the last one of each stream reliably, and shuts down. The numbers of the messages that
+/// were given up.
+pub(super) async fn send_some(
+    association: &Association,
+    payload: Payload,
+    reliability: impl Fn(u64) -> Reliability,
+) -> BTreeSet<u64> {
+    let told = tokio::spawn(given_up(association.clone()));
+    for index in 0..payload.messages {
+        let last = is_last(payload, index);
+        let options = SendOptions {
+            ppid: Ppid(payload.ppid(index)),
+            context: index as u32,
+            reliability: Some(if last { Reliability::Full } else { reliability(index) }),
+            ..SendOptions::default()
+        };
+        let stream = StreamId(payload.stream(index));
+        association.send_with(stream, payload.message(index), options).await.unwrap();
+        if (index + 1).is_multiple_of(BURST) {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+    association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+    told.await.unwrap_or_else(|e| resume_unwind(e.into_panic()))
+}
+
+/// What arrives until all has come; then shuts down.
+pub(super) async fn receive_some(association: &Association, payload: Payload) -> Received {
+    let mut received = Received::partial(payload);
+    while !received.is_complete() {
+        let message = association.recv().await.unwrap_or_else(|closed| {
+            panic!("ended after {} messages: {closed}", received.messages())
+        });
+        let (stream, ppid) = (message.stream.0, message.ppid.0);
+        received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
+    }
+    association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+    received
+}
+
 /// The numbers of the messages that were given up, once the association is over.
-pub(super) async fn given_up(events: Association) -> BTreeSet<u64> {
+async fn given_up(events: Association) -> BTreeSet<u64> {
     let mut given_up = BTreeSet::new();
     while let Some(event) = events.next_event().await {
         match event {
@@ -113,25 +158,7 @@ fn send(scene: &Scene<'_>, policy: Reliability) {
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let events = met.association.clone();
-        let told = tokio::spawn(given_up(events));
-        for index in 0..payload.messages {
-            // The last one of each stream shows that all has come.
-            let last = index + u64::from(payload.streams) >= payload.messages;
-            let options = SendOptions {
-                ppid: Ppid(payload.ppid(index)),
-                context: index as u32,
-                reliability: Some(if last { Reliability::Full } else { policy }),
-                ..SendOptions::default()
-            };
-            let stream = StreamId(payload.stream(index));
-            association.send_with(stream, payload.message(index), options).await.unwrap();
-            if (index + 1).is_multiple_of(BURST) {
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
-        let given_up = told.await.unwrap_or_else(|e| resume_unwind(e.into_panic()));
+        let given_up = send_some(&association, payload, |_| policy).await;
         let stats = association.stats();
         drop(association);
         let report = end(scene, met).await;
@@ -139,12 +166,22 @@ fn send(scene: &Scene<'_>, policy: Reliability) {
         let missing = missing(scene);
         assert!(stats.forward_tsns_sent > 0, "no FORWARD TSN was needed");
         assert!(!missing.is_empty(), "nothing was lost for good");
-        let lost: Vec<&u64> = missing.difference(&given_up).collect();
-        assert!(lost.is_empty(), "messages {lost:?} were lost and not given up");
-        let came = || (0..payload.messages).filter(|index| !missing.contains(index));
-        assert_eq!(report.messages, came().count() as u64);
-        assert_eq!(report.sum, payload.sum_of(came()));
+        judge_report(payload, &report, &missing, &given_up);
     });
+}
+
+/// What the peer has got is all that is not missing, and what is missing was given up.
+pub(super) fn judge_report(
+    payload: Payload,
+    report: &PeerReport,
+    missing: &BTreeSet<u64>,
+    given_up: &BTreeSet<u64>,
+) {
+    let lost: Vec<&u64> = missing.difference(given_up).collect();
+    assert!(lost.is_empty(), "messages {lost:?} were lost and not given up");
+    let came = || (0..payload.messages).filter(|index| !missing.contains(index));
+    assert_eq!(report.messages, came().count() as u64);
+    assert_eq!(report.sum, payload.sum_of(came()));
 }
 
 /// The messages that the peer says it has passed over.
@@ -171,15 +208,7 @@ fn receive(scene: &Scene<'_>, policy: &str) {
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let mut received = Received::partial(payload);
-        while !received.is_complete() {
-            let message = association.recv().await.unwrap_or_else(|closed| {
-                panic!("ended after {} messages: {closed}", received.messages())
-            });
-            let (stream, ppid) = (message.stream.0, message.ppid.0);
-            received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
-        }
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+        let received = receive_some(&association, payload).await;
         let stats = association.stats();
         drop(association);
         let report = end(scene, met).await;

@@ -1,23 +1,21 @@
 //! Messages that make room in the send buffer for those that matter more, over a link that is too slow for all (RFC 7496 §3.2).
 
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
-use std::time::Duration;
 
-use tresse::{Direction, Ppid, Reliability, SendOptions, StreamId};
+use tresse::{Direction, Reliability};
 use tresse_netem::LinkConfig;
 
 use super::ends::{end, on_runtime, suited};
-use super::partial::{arrived, given_up, missing};
+use super::partial::{
+    BURST, PAUSE, arrived, is_last, judge_report, missing, receive_some, send_some,
+};
 use super::scene::{Plan, Scene};
-use tresse_peers::{Payload, Received, Unsupported};
+use tresse_peers::{Payload, Unsupported};
 use tresse_wire::Chunk;
 
 /// Half of it does not matter, and the link takes about half of it in the time that it is sent in.
 const PAYLOAD: Payload =
     Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
-const BURST: u64 = 8;
-const PAUSE: Duration = Duration::from_millis(20);
 const RATE_KBPS: f64 = 800.0;
 /// What may wait at the sender: its buffer is full most of the time.
 const BUFFER: usize = 32_768;
@@ -28,11 +26,6 @@ const UNIMPORTANT: u32 = 9;
 /// On each stream every second message.
 fn is_important(payload: Payload, index: u64) -> bool {
     (index / u64::from(payload.streams)).is_multiple_of(2)
-}
-
-/// The last one of each stream shows that all has come.
-fn is_last(payload: Payload, index: u64) -> bool {
-    index + u64::from(payload.streams) >= payload.messages
 }
 
 fn plan(scene: &Scene<'_>, options: &str) -> Plan {
@@ -53,39 +46,19 @@ pub(super) fn sent(scene: &Scene<'_>) {
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let events = met.association.clone();
-        let told = tokio::spawn(given_up(events));
-        for index in 0..payload.messages {
-            let reliability = if is_last(payload, index) {
-                Reliability::Full
-            } else if is_important(payload, index) {
-                Reliability::Priority(IMPORTANT)
+        let given_up = send_some(&association, payload, |index| {
+            Reliability::Priority(if is_important(payload, index) {
+                IMPORTANT
             } else {
-                Reliability::Priority(UNIMPORTANT)
-            };
-            let options = SendOptions {
-                ppid: Ppid(payload.ppid(index)),
-                context: index as u32,
-                reliability: Some(reliability),
-                ..SendOptions::default()
-            };
-            let stream = StreamId(payload.stream(index));
-            association.send_with(stream, payload.message(index), options).await.unwrap();
-            if (index + 1).is_multiple_of(BURST) {
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
-        let given_up = told.await.unwrap_or_else(|e| resume_unwind(e.into_panic()));
+                UNIMPORTANT
+            })
+        })
+        .await;
         drop(association);
         let report = end(scene, met).await;
         let missing = missing(scene);
         judge(payload, &missing);
-        let lost: Vec<&u64> = missing.difference(&given_up).collect();
-        assert!(lost.is_empty(), "messages {lost:?} were lost and not given up");
-        let came = || (0..payload.messages).filter(|index| !missing.contains(index));
-        assert_eq!(report.messages, came().count() as u64);
-        assert_eq!(report.sum, payload.sum_of(came()));
+        judge_report(payload, &report, &missing, &given_up);
     });
 }
 
@@ -100,15 +73,7 @@ pub(super) fn received(scene: &Scene<'_>) {
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let mut received = Received::partial(payload);
-        while !received.is_complete() {
-            let message = association.recv().await.unwrap_or_else(|closed| {
-                panic!("ended after {} messages: {closed}", received.messages())
-            });
-            let (stream, ppid) = (message.stream.0, message.ppid.0);
-            received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
-        }
-        association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+        let received = receive_some(&association, payload).await;
         drop(association);
         assert_eq!(end(scene, met).await.sent, payload.bytes());
         let missing: BTreeSet<u64> = received.missing().iter().copied().collect();
