@@ -19,7 +19,7 @@ use crate::incoming::Incoming;
 use crate::metrics::Monitor;
 use crate::peer::Peer;
 #[cfg(feature = "tokio")]
-use crate::runtime::Tokio;
+use crate::runtime;
 use crate::runtime::{PacketSocket, Reactor, Runtime};
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership, Part};
@@ -71,10 +71,11 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a setting out of range; otherwise those of the system: the address is in use or
-    /// not ours, raw IP is not permitted, or there is no random source.
+    /// not ours, raw IP is not permitted, there is no random source, or no tokio runtime
+    /// here.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO and time enabled.
+    /// In a tokio runtime without IO or time.
     #[cfg(feature = "tokio")]
     pub fn bind(config: Config) -> io::Result<Endpoint> {
         let (endpoint, driver) = Endpoint::open(config)?;
@@ -91,7 +92,7 @@ impl Endpoint {
     /// As `bind`.
     #[cfg(feature = "tokio")]
     pub fn open(config: Config) -> io::Result<(Endpoint, Driver)> {
-        Endpoint::open_with(config, Arc::new(Tokio))
+        Endpoint::open_with(config, runtime::current()?)
     }
 
     /// As [`open`](Self::open), on any runtime.
@@ -145,7 +146,7 @@ impl Endpoint {
         config: Config,
         sockets: impl IntoIterator<Item = UdpSocket>,
     ) -> io::Result<Endpoint> {
-        let (endpoint, driver) = Endpoint::open_from(config, sockets, Arc::new(Tokio))?;
+        let (endpoint, driver) = Endpoint::open_from(config, sockets, runtime::current()?)?;
         tokio::spawn(driver);
         Ok(endpoint)
     }

@@ -1,5 +1,6 @@
 //! The peer that an association is opened with.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use tresse_carrier::DEFAULT_UDP_PORT;
@@ -15,7 +16,9 @@ use crate::error::ConnectError;
 /// assert_eq!(peer, ("192.0.2.1:9899".parse()?, 5001).into());
 /// let multihomed = Peer::multihomed(["192.0.2.1".parse()?, "198.51.100.1".parse()?], 5001);
 /// assert_eq!(multihomed.udp_port, None);
-/// assert_eq!(multihomed.on_udp_port(9900).udp_port, Some(9900));
+/// assert_eq!(multihomed.to_string(), "192.0.2.1, 198.51.100.1 (SCTP port 5001)");
+/// let elsewhere = multihomed.on_udp_port(9900);
+/// assert_eq!(elsewhere.to_string(), "192.0.2.1, 198.51.100.1 (UDP port 9900, SCTP port 5001)");
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +95,19 @@ impl Peer {
             Some(zone) => vec![zone],
             None if self.addresses.iter().any(link_local) => Vec::new(),
             None => self.addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    /// Such as `192.0.2.1, 198.51.100.1 (UDP port 9899, SCTP port 5001)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, address) in self.addresses.iter().enumerate() {
+            write!(f, "{}{address}", if n > 0 { ", " } else { "" })?;
+        }
+        match self.udp_port {
+            Some(udp_port) => write!(f, " (UDP port {udp_port}, SCTP port {})", self.sctp_port),
+            None => write!(f, " (SCTP port {})", self.sctp_port),
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::driver::Driver;
 use crate::endpoint::{Ground, open};
 use crate::error::NoRoute;
 use crate::metrics::Monitor;
-use crate::runtime::Runtime;
 #[cfg(feature = "tokio")]
-use crate::runtime::Tokio;
+use crate::runtime;
+use crate::runtime::Runtime;
 use crate::shared::Shared;
 
 /// Events of a [`RawEndpoint`], in the order in which the core told them.
@@ -49,13 +49,14 @@ impl RawEndpoint {
     /// are not bounded: take them as they come. `backlog` has no meaning here.
     ///
     /// # Errors
-    /// Those of the system: the address is in use, or there is no random source.
+    /// Those of the system: the address is in use, there is no random source, or no tokio
+    /// runtime here.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO and time enabled.
+    /// In a tokio runtime without IO or time.
     #[cfg(feature = "tokio")]
     pub fn open(config: Config) -> io::Result<(RawEndpoint, Events, Driver)> {
-        RawEndpoint::open_with(config, Arc::new(Tokio))
+        RawEndpoint::open_with(config, runtime::current()?)
     }
 
     /// As [`open`](Self::open), on any runtime.

@@ -88,16 +88,28 @@ pub trait Timer: Send {
 }
 
 #[cfg(feature = "tokio")]
+pub(crate) use on_tokio::current;
+
+#[cfg(feature = "tokio")]
 mod on_tokio {
     use std::future::Future;
+    use std::io;
     use std::pin::Pin;
+    use std::sync::Arc;
     use std::task::{Context, Poll};
     use std::time::{Duration, Instant};
 
+    use tokio::runtime::Handle;
     use tokio::time::{Sleep, sleep};
     use tresse_carrier::Tokio;
 
     use super::{Runtime, Timer};
+
+    /// The runtime that the caller is in.
+    pub(crate) fn current() -> io::Result<Arc<dyn Runtime>> {
+        Handle::try_current().map_err(io::Error::other)?;
+        Ok(Arc::new(Tokio))
+    }
 
     /// How far away a timer is that was never set.
     const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);

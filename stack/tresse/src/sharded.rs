@@ -16,9 +16,9 @@ use crate::endpoint::{Endpoint, Ground, Place, open};
 use crate::error::{AcceptError, ConnectError};
 use crate::incoming::Incoming;
 use crate::peer::Peer;
-use crate::runtime::Runtime;
 #[cfg(feature = "tokio")]
-use crate::runtime::Tokio;
+use crate::runtime;
+use crate::runtime::Runtime;
 use crate::shared::wait;
 use crate::team::{Membership, Team};
 
@@ -79,7 +79,7 @@ impl ShardedEndpoint {
     /// As [`Endpoint::bind`].
     #[cfg(feature = "tokio")]
     pub fn open(config: Config, shards: usize) -> io::Result<(ShardedEndpoint, Vec<Driver>)> {
-        ShardedEndpoint::open_with(config, shards, &(Arc::new(Tokio) as Arc<dyn Runtime>))
+        ShardedEndpoint::open_with(config, shards, &runtime::current()?)
     }
 
     /// As [`open`](Self::open), on any runtime.

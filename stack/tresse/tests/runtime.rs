@@ -115,6 +115,12 @@ fn an_endpoint_runs_on_async_io() {
     drivers.into_iter().for_each(|driver| driver.join().unwrap());
 }
 
+#[test]
+fn without_a_runtime_an_endpoint_is_an_error_and_no_panic() {
+    let error = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap_err();
+    assert!(error.to_string().contains("Tokio"), "{error}");
+}
+
 /// The socket and the runtime are the program's.
 #[test]
 fn an_endpoint_runs_on_async_io_over_a_socket_from_outside() {
