@@ -28,7 +28,9 @@ pub(crate) struct Address {
     /// A source that was left because of that, though heartbeats from there were answered: they do not bring it
     /// back.
     shunned: Option<IpAddr>,
-    /// The source before this one is gone: so are answers that were under way to it, and data is to ask for others.
+    /// The source before this one is gone: so are answers that were under way to it.
+    replaces_lost: bool,
+    /// Data is to ask for others.
     asks: bool,
 }
 
@@ -46,6 +48,7 @@ impl Address {
             encapsulation,
             unanswered: 0,
             shunned: None,
+            replaces_lost: false,
             asks: false,
         }
     }
@@ -82,6 +85,12 @@ impl Address {
     /// Whether what was sent at `sent` left from the source of today.
     pub(crate) fn is_since(&self, sent: Time) -> bool {
         sent >= self.since
+    }
+
+    /// What was sent at `sent` left from a source that is gone: an answer says nothing of the one of today, and may have been
+    /// said before.
+    pub(crate) fn is_from_lost(&self, sent: Time) -> bool {
+        self.replaces_lost && !self.is_since(sent)
     }
 
     /// When the source was taken; `None` if it is the first one.
@@ -150,11 +159,12 @@ impl Address {
         self.since = now;
         self.proven = false;
         self.unanswered = 0;
+        self.replaces_lost = false;
     }
 
     /// The source before this one is gone, with the answers that were under way to it.
     pub(crate) fn ask(&mut self) {
-        self.asks = true;
+        (self.replaces_lost, self.asks) = (true, true);
     }
 
     /// When data is to ask for other answers, if it has not yet.

@@ -358,7 +358,13 @@ impl Path {
     }
 
     /// The peer answered over this path what was first sent at `sent`; `true` if that changed the state.
+    ///
+    /// RFC 9260 §8.2 counts for each destination. But what left from a source that is gone says nothing of the way from the one
+    /// of today, though all of that may have been in vain.
     pub(crate) fn clear_errors(&mut self, sent: Time) -> bool {
+        if self.address.is_from_lost(sent) {
+            return false;
+        }
         let before = self.state();
         self.address.on_answer(sent);
         self.reachability.on_answer();
@@ -413,5 +419,23 @@ mod tests {
         assert_eq!(after(path.rto()), Duration::from_millis(50));
         let late = path.rto() + Duration::from_millis(1);
         assert_eq!(after(late), late);
+    }
+
+    #[test]
+    fn what_left_from_a_source_that_is_gone_clears_no_error_of_the_next() {
+        let config = AssociationConfig::default();
+        let mut path = Path::new(PathId(0), "10.0.0.1".parse().unwrap(), None, None, &config);
+        let taken = Time::from_millis(1000);
+        for (gone, errors) in [(false, 0), (true, 1)] {
+            path.leave_from(taken, "10.0.0.2".parse().unwrap(), &config);
+            if gone {
+                path.address.ask();
+            }
+            path.reachability.fail(1);
+            path.clear_errors(Time::from_millis(999));
+            assert_eq!(path.reachability.errors(), errors);
+            path.clear_errors(taken);
+            assert_eq!(path.reachability.errors(), 0);
+        }
     }
 }

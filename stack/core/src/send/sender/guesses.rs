@@ -45,14 +45,18 @@ impl Sender {
     }
 
     /// T3-rtx expired on `path` for what was sent at `sent`: until when it waits unless a guess is allowed; `None` if
-    /// RFC 9260 would send it again by now, or if it had expired before and another path works.
+    /// RFC 9260 would send it again by now; or if another path works, and this one has expired before or never answered at
+    /// the source that it has.
     pub(super) fn bounded_until(&self, cx: &Context<'_>, path: PathId, sent: Time) -> Option<Time> {
         let due = cx.premature_until(&self.data)?;
         if !cx.has_refuge(path) {
             return Some(due);
         }
         let at = cx.detour_due(path, sent, due);
-        let bounded = self.recovery.bounds_guesses() && cx.paths[path].t3.in_a_row() == 0;
+        let Path { t3, address, .. } = &cx.paths[path];
+        // An answer to a source that is gone is not late: it does not come.
+        let works = t3.in_a_row() == 0 && address.is_proven();
+        let bounded = self.recovery.bounds_guesses() && works;
         Some(at).filter(|at| bounded && *at > cx.now)
     }
 

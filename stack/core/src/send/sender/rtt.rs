@@ -13,7 +13,7 @@ use crate::time::Time;
 impl Sender {
     //= RFC 9260 6.3.1-4
     /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk; nor of one that a SACK may have
-    /// acknowledged before, which came damaged and `repeats` what was sent by then.
+    /// acknowledged before: one that came damaged and `repeats` what was sent by then, or that went to a source which was gone.
     pub(super) fn take_rtt_sample(
         &mut self,
         cx: &mut Context<'_>,
@@ -25,7 +25,8 @@ impl Sender {
         let board = self.data.board();
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             cx.paths[path].on_timed(now, timed);
-            if repeats.is_some_and(|by| timed.sent <= by) {
+            let from_lost = cx.paths[path].address.is_from_lost(timed.sent);
+            if from_lost || repeats.is_some_and(|by| timed.sent <= by) {
                 return;
             }
             let delay = cx.profile().sack.peer_delay();

@@ -42,6 +42,18 @@ impl Mobile {
         });
     }
 
+    /// And what goes from one network to another.
+    fn keep_networks_apart(&mut self) {
+        let here = Rc::clone(&self.here);
+        self.pair.drop = Box::new(move |p| {
+            let Some(source) = p.to.source else { return true };
+            let destination = p.to.destination;
+            let ours = if p.from == Side::A { source } else { destination };
+            let net = |address: IpAddr| address.to_string().rsplit('.').nth(1).map(str::to_owned);
+            !here.borrow().contains(&ours) || net(source) != net(destination)
+        });
+    }
+
     fn becomes(&mut self, addresses: &[IpAddr]) {
         *self.here.borrow_mut() = addresses.iter().copied().collect();
         let now = self.pair.now;
@@ -127,14 +139,7 @@ fn a_request_from_an_address_that_is_gone_leaves_again_at_once() {
 fn a_request_leaves_over_a_path_that_was_answered() {
     let mut mobile = Mobile::over(&config(), 2, &[a(0), a(1)]);
     let [id, peer] = mobile.ids;
-    let here = Rc::clone(&mobile.here);
-    mobile.pair.drop = Box::new(move |p| {
-        let Some(source) = p.to.source else { return true };
-        let destination = p.to.destination;
-        let ours = if p.from == Side::A { source } else { destination };
-        let net = |address: IpAddr| address.to_string().rsplit('.').nth(1).map(str::to_owned);
-        !here.borrow().contains(&ours) || net(source) != net(destination)
-    });
+    mobile.keep_networks_apart();
     mobile.pair.run(secs(5));
     mobile.becomes(&[at(0, 9), a(1)]);
     mobile.pair.run(ms(500));
@@ -205,6 +210,81 @@ fn with_probes_nothing_waits_for_a_timer_after_a_change() {
         assert_eq!(numbers(&received), (from..from + 30).collect::<Vec<_>>(), "{round}");
     }
     assert_eq!(mobile.pair.end(Side::A).stats(mobile.ids[0]).unwrap().timeouts, 0);
+}
+
+/// So many messages leave on the first path just before its network is gone, and only the other path leads through the other
+/// network. How long after they had left that is gone over for the first time, and the RTO by then.
+fn until_the_other_path(name: &str, messages: u32) -> (Duration, Duration) {
+    let with_probes = profile(name, "");
+    let config = AssociationConfig { profile: with_probes.profile, ..config() };
+    let mut mobile = Mobile::over(&config, 2, &[a(0), a(1)]);
+    let id = mobile.ids[0];
+    mobile.keep_networks_apart();
+    // The other path is a longer one.
+    mobile.pair.delay = ms(200);
+    let now = mobile.pair.now;
+    mobile.pair.end(Side::A).request_heartbeat(now, id, PathId(1)).unwrap();
+    mobile.pair.run(ms(500));
+    mobile.pair.delay = ms(10);
+    // One after the other, a thin stream.
+    for n in 0..30 {
+        mobile.pair.send(Side::A, id, 0, numbered(n));
+        mobile.pair.run(ms(100));
+    }
+    mobile.pair.run(ms(300));
+    let rto = mobile.pair.end(Side::A).path_stats(id)[0].rto;
+    mobile.here.borrow_mut().clear();
+    let left = mobile.pair.now;
+    for n in 30..30 + messages {
+        mobile.pair.send(Side::A, id, 0, numbered(n));
+    }
+    mobile.pair.run(ms(15));
+    mobile.becomes(&[a(1)]);
+    mobile.pair.run(secs(200));
+    let sent = mobile.pair.sent(Side::A, ChunkType::DATA);
+    let first = sent.iter().find(|p| p.to.destination == z(1)).expect("it goes on").at;
+    let received = mobile.pair.recv_all(Side::Z, mobile.ids[1]);
+    assert_eq!(numbers(&received), (0..30 + messages).collect::<Vec<_>>());
+    (first.since(left), rto)
+}
+
+/// The probe from another source does not start T3-rtx again, which alone finds out that its path leads nowhere.
+#[test]
+fn a_probe_from_another_source_does_not_put_off_the_timer() {
+    let (waited, rto) = until_the_other_path("rfc9260+rack-tlp", 30);
+    assert!(waited <= rto, "{waited:?}, {rto:?}");
+}
+
+/// Nor is T3-rtx premature there that is earlier than that of RFC 9260.
+#[test]
+fn a_timer_whose_answers_are_gone_is_not_put_off() {
+    let (waited, _) = until_the_other_path("tresse", 1);
+    assert!(waited < ms(500), "{waited:?}");
+}
+
+/// What acknowledged a chunk went to the source that is gone, and is said again later.
+#[test]
+fn an_answer_that_is_said_again_is_no_sample_of_a_round_trip() {
+    for moves in [false, true] {
+        let mut script = Peer::behind_nat(&config(), &BOTH, &[a(0), a(1)], z(0)).script;
+        script.send(100);
+        script.wait(ms(20));
+        script.sack(1, &[]);
+        let before = script.path(0).srtt;
+        script.send(100);
+        script.wait(ms(10));
+        if moves {
+            let now = script.now;
+            let left = if script.path(0).local == Some(a(0)) { a(1) } else { a(0) };
+            script.end.set_host_addresses(now, &[left]);
+            script.poll();
+            assert_eq!(script.path(0).local, Some(left));
+        }
+        script.wait(ms(500));
+        script.sack(2, &[]);
+        let path = script.path(0);
+        assert_eq!((path.flight, path.srtt == before), (0, moves), "{before:?}, {:?}", path.srtt);
+    }
 }
 
 /// Addresses that come and go with every millisecond draw a few packets each, and data goes on where one stays.
