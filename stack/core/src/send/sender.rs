@@ -66,7 +66,8 @@ pub(crate) struct Sender {
     abandonment: Abandonment,
     recovery: Recovery,
     contradictions: Contradictions,
-    /// None has come since.
+    /// Until a SACK comes that may be the one that was asked for. If it is not, it left after the damaged one as well, and leaves
+    /// nothing that the other would acknowledge late. What comes sooner may have left before, and been overtaken: it tells nothing.
     damaged_sack: Option<DamagedSack>,
     /// For the next SACK.
     work: Option<Box<Work>>,

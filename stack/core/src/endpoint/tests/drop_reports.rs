@@ -260,6 +260,34 @@ fn a_sack_that_is_damaged_leaves_again() {
     assert_eq!(only(&again).sack(), sent[0].sack());
 }
 
+/// It acknowledges a round trip late. Nor is the first one on its way that was sent before it, and is later than it.
+#[test]
+fn a_sack_that_comes_again_is_no_sample_of_a_round_trip() {
+    for overtaken in [false, true] {
+        let mut script = agreed();
+        let before = script.path(0).srtt;
+        script.send(100);
+        script.send(100);
+        script.wait(ms(100));
+        let cumulative = script.tsn(1);
+        let sack = packet(script.tag, |w| script::write_sack(w, cumulative, &[], script::RWND));
+        let sent = script.give_bytes(damaged(sack, (12 + 8) * 8));
+        assert_eq!(reported(&sent).len(), 1);
+        if overtaken {
+            script.wait(ms(1));
+            script.sack(0, &[]);
+        }
+        script.wait(ms(100));
+        script.sack(2, &[]);
+        assert_eq!((script.path(0).flight, script.path(0).srtt), (0, before), "{overtaken}");
+        // What leaves then is one.
+        script.send(100);
+        script.wait(ms(140));
+        script.sack(3, &[]);
+        assert!(script.path(0).srtt > before, "{overtaken}");
+    }
+}
+
 #[test]
 fn so_do_the_chunks_of_an_end() {
     let mut script = agreed();

@@ -54,8 +54,8 @@ impl Sender {
                 a_rwnd: sack.a_rwnd,
             });
             let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
-            let damaged = self.damaged_sack.take().filter(|damaged| cx.now >= damaged.from);
-            let repeats = damaged.map(|damaged| damaged.asked);
+            let repeats = self.damaged_sack.take_if(|damaged| cx.now >= damaged.from);
+            let repeats = repeats.map(|damaged| damaged.asked);
             let marks = SackMarks { timestamp_echo, retransmit_bit, packets, repeats };
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
