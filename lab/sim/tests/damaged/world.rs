@@ -129,6 +129,11 @@ impl World {
         }
     }
 
+    /// The same, but for that.
+    pub(crate) fn one_path_at_a_time(self) -> World {
+        World { concurrent: false, ..self }
+    }
+
     /// Any of its links would carry it three times: no window fills a queue that damage had kept short.
     pub(crate) fn has_room(&self) -> bool {
         let Traffic::Periodic { size, every_ms, at_once, .. } = self.traffic else { return false };
