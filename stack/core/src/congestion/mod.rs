@@ -9,6 +9,7 @@ mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
 mod cubic;
+mod cwnd_update;
 mod hystart_plus_plus;
 mod lia;
 mod olia;
@@ -29,6 +30,8 @@ use olia::Olia;
 use rfc9260::Rfc9260;
 
 // One mechanism a part, which has the name of the part. A second one for the same makes it an enum.
+/// What a SACK says to each of several windows.
+pub(crate) use cwnd_update::has_advanced;
 /// What ends the first slow start before a loss does.
 use hystart_plus_plus::SlowStartExit;
 /// What lowers a window during Fast Recovery step by step.

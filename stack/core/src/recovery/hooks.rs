@@ -10,13 +10,13 @@ use super::bundling::Worth;
 use super::registry::{AllAdvisors, AllRules, AnyAlgorithm};
 use super::spurious::{Cut, Episode, SpuriousDetection, Trigger, Verdict};
 use super::{
-    Advisor, Buffers, Decisions, Distrust, Evidence, Guess, NewData, Rule, SackFacts, Sent,
+    Advisor, Buffers, Decisions, Distrust, Evidence, Guess, Misses, NewData, Rule, SackFacts, Sent,
     TimerFacts,
 };
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{AckOutcome, Eligibility, Scoreboard};
 use crate::time::Time;
 
 /// RTO.Min after an RTT was measured.
@@ -391,6 +391,18 @@ impl Recovery {
     /// What is in flight leaves a path that stops answering.
     pub(crate) fn watches_silence(profile: &Profile) -> bool {
         AllRules::watches_silence(profile)
+    }
+
+    /// With several paths at once: what was missed, by a SACK that answers this many packets (0 if it does not say); `None`
+    /// if the order of all of them counts.
+    pub(crate) fn misses(profile: &Profile, outcome: &AckOutcome, packets: u8) -> Option<Misses> {
+        AllRules::misses(profile, outcome, packets)
+    }
+
+    /// Whether a chunk that leaves again can be declared lost by miss indications once more; with several paths at once,
+    /// whether it `moved` to another one.
+    pub(crate) fn eligibility(profile: &Profile, moved: Option<bool>) -> Eligibility {
+        AllRules::eligibility(profile, moved).unwrap_or(Eligibility::Rule5)
     }
 
     /// The age from which on a chunk on `path` could have been answered.

@@ -36,7 +36,7 @@ use smallvec::SmallVec;
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::profile::Profile;
-use crate::scoreboard::{MissingRange, Scoreboard};
+use crate::scoreboard::{AckOutcome, Eligibility, MissingRange, Scoreboard};
 use crate::time::Time;
 pub(crate) use bundling::Worth;
 pub(crate) use facts::{Buffers, Guess, NewData, RoundTrip, SackFacts, Sent, TimerFacts};
@@ -169,6 +169,16 @@ trait Algorithm {
     }
 }
 
+/// What was sent on a path before `sent`, with a sequence number below this, and is missing, was missed once more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Miss {
+    pub(crate) path: PathId,
+    pub(crate) below: u64,
+    pub(crate) sent: Time,
+}
+
+pub(crate) type Misses = SmallVec<[Miss; 4]>;
+
 /// What the decisions of an algorithm rest on. It is not asked while that is no evidence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Evidence {
@@ -250,6 +260,16 @@ trait Rule {
     /// Whether what is in flight leaves a path that stops answering.
     fn watches_silence(_profile: &Profile) -> bool {
         false
+    }
+    /// With several paths at once: what was missed, by a SACK that answers this many packets (0 if it does not say); `None`
+    /// if the order of all of them counts.
+    fn misses(_profile: &Profile, _outcome: &AckOutcome, _packets: u8) -> Option<Misses> {
+        None
+    }
+    /// Whether a chunk that leaves again can be declared lost by miss indications once more, if not as RFC 9260 has it; with
+    /// several paths at once, whether it `moved` to another one.
+    fn eligibility(_profile: &Profile, _moved: Option<bool>) -> Option<Eligibility> {
+        None
     }
 }
 

@@ -17,9 +17,12 @@ use super::immediate_sack::ImmediateSack;
 use super::loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use super::loss::early_retransmit_packets::EarlyRetransmitPackets;
 use super::loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
-use super::loss::fast_retransmit::FastRetransmit;
+use super::loss::fast_retransmit::{FastRetransmit, Repetition};
+use super::loss::fast_retransmit_again::FastRetransmitAgain;
 use super::loss::limited_transmit::LimitedTransmit;
 use super::loss::rack::Rack;
+use super::loss::smart_fast_retransmit::SmartFastRetransmit;
+use super::loss::split_fast_retransmit::SplitFastRetransmit;
 use super::loss::thin_fast_retransmit::ThinFastRetransmit;
 use super::silent_path::SilentPath;
 use super::thin_stream::ThinStream;
@@ -28,10 +31,10 @@ use super::timer::rto_restart::RtoRestart;
 use super::timer::tail_loss_probe::TailLossProbe;
 use super::timer::thin_no_backoff::ThinNoBackoff;
 use super::timer::thin_rto_min::ThinRtoMin;
-use super::{Advisor, Algorithm, Buffers, Early, NewData, Rule, SackFacts, Sent};
+use super::{Advisor, Algorithm, Buffers, Early, Misses, NewData, Rule, SackFacts, Sent};
 use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{AckOutcome, Eligibility, Scoreboard};
 use crate::time::Time;
 
 /// Makes an enum of algorithms: what is told or asked for every packet is a match, everything else a call through [`Algorithm`].
@@ -135,6 +138,14 @@ macro_rules! rules {
 
             fn watches_silence(profile: &Profile) -> bool {
                 false $(|| $name::watches_silence(profile))*
+            }
+
+            fn misses(profile: &Profile, outcome: &AckOutcome, packets: u8) -> Option<Misses> {
+                None$(.or_else(|| $name::misses(profile, outcome, packets)))*
+            }
+
+            fn eligibility(profile: &Profile, moved: Option<bool>) -> Option<Eligibility> {
+                None$(.or_else(|| $name::eligibility(profile, moved)))*
             }
         }
     };
@@ -289,6 +300,10 @@ rules! {
     BundleFastRetransmit,
     BundleNew,
     SilentPath,
+    SplitFastRetransmit,
+    Repetition,
+    SmartFastRetransmit,
+    FastRetransmitAgain,
 }
 
 // The same for those that are there in any case.

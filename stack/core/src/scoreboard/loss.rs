@@ -10,13 +10,10 @@ use crate::time::Time;
 pub enum Eligibility {
     /// Not if it was fast-retransmitted, until a timeout (RFC 9260 §7.2.4 rule 5).
     Rule5,
-    /// The same, and with concurrent transfer:
-    Multipath {
-        /// Nor if it moved to another path (Smart Fast Retransmit).
-        smart: bool,
-        /// But again if it did not (Sarnow 2017 §6.2.1).
-        same_path: bool,
-    },
+    /// Not, whatever it is sent again for, until a timeout.
+    Spent,
+    /// As if it had not been fast-retransmitted.
+    Renewed,
     /// Always: its count begins again, and whatever is newly acknowledged above it counts, also what was
     /// sent before it (Linux 2.6.15; Pedersen 2006, Figure 3.9: again after four further SACKs).
     Repeat,
@@ -54,12 +51,10 @@ impl Scoreboard {
         let moved = old_path != path;
         chunk.one_path &= !moved;
         let repeat = eligibility == Eligibility::Repeat;
-        if let Eligibility::Multipath { smart, same_path } = eligibility {
-            chunk.fast_retransmitted = if moved {
-                smart || chunk.fast_retransmitted
-            } else {
-                !same_path && chunk.fast_retransmitted
-            };
+        match eligibility {
+            Eligibility::Rule5 | Eligibility::Repeat => {}
+            Eligibility::Spent => chunk.fast_retransmitted = true,
+            Eligibility::Renewed => chunk.fast_retransmitted = false,
         }
         let eligible = repeat || !chunk.fast_retransmitted;
         if moved {

@@ -62,11 +62,7 @@ fn rules() -> impl Strategy<Value = Rule> {
 }
 
 fn eligibilities() -> impl Strategy<Value = Eligibility> {
-    prop_oneof![
-        Just(Eligibility::Rule5),
-        (any::<bool>(), any::<bool>())
-            .prop_map(|(smart, same_path)| Eligibility::Multipath { smart, same_path }),
-    ]
+    prop_oneof![Just(Eligibility::Rule5), Just(Eligibility::Spent), Just(Eligibility::Renewed),]
 }
 
 fn blocks() -> impl Strategy<Value = Vec<(usize, usize)>> {
@@ -246,10 +242,11 @@ impl Harness {
                     assert_eq!(lowest.map(|(i, _)| i), Some(i));
                     self.board.record_retransmission(now, PathId(*path), seq, *eligibility);
                     let c = &mut self.model.chunks[i];
-                    if let Eligibility::Multipath { smart, same_path } = *eligibility {
-                        let moved = c.path != *path;
-                        c.fast = if moved { c.fast || smart } else { c.fast && !same_path };
-                    }
+                    c.fast = match eligibility {
+                        Eligibility::Spent => true,
+                        Eligibility::Renewed => false,
+                        _ => c.fast,
+                    };
                     c.state = ChunkState::InFlight;
                     c.path = *path;
                     c.packet = self.model.packets;

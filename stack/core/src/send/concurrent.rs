@@ -9,7 +9,7 @@ use super::distribution::Distribution;
 use super::outbound::Outbound;
 use super::strategy::{MayBegin, PathViews, Strategy};
 use super::strikes::Strikes;
-use crate::ack::AnsweredPackets;
+use crate::congestion::has_advanced;
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, Paths, rtx_policy, share_allows};
@@ -232,15 +232,8 @@ impl Strategy for Concurrent {
             || self.retransmission_path(paths, profile, views, chunk) == path
     }
 
-    fn eligibility(&self, profile: &Profile) -> Eligibility {
-        if profile.fast_retransmit.repeat {
-            return Eligibility::Repeat;
-        }
-        let multipath = &profile.multipath;
-        Eligibility::Multipath {
-            smart: multipath.smart_fast_retransmit,
-            same_path: multipath.fast_retransmit_again,
-        }
+    fn eligibility(&self, profile: &Profile, moved: bool) -> Eligibility {
+        Recovery::eligibility(profile, Some(moved))
     }
 
     /// The order between paths says nothing: the chunk alone.
@@ -248,20 +241,19 @@ impl Strategy for Concurrent {
         timed == again
     }
 
-    fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes {
-        let multipath = &profile.multipath;
-        if multipath.split_fast_retransmit {
-            return Strikes::Split { packets: AnsweredPackets::counted(multipath, packets) };
-        }
-        Strikes::of(profile, in_recovery)
+    fn strikes(
+        &self,
+        profile: &Profile,
+        outcome: &AckOutcome,
+        packets: u8,
+        in_recovery: bool,
+    ) -> Strikes {
+        let own = Recovery::misses(profile, outcome, packets);
+        own.map_or_else(|| Strikes::of(profile, in_recovery), Strikes::Each)
     }
 
-    /// CUC: as if the path had a Cumulative TSN Ack Point of its own.
     fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool {
-        if profile.multipath.cwnd_update {
-            return outcome.paths[usize::from(path.0)].earliest;
-        }
-        outcome.cumulative_advanced
+        has_advanced(profile, outcome, path)
     }
 
     /// Each path has a Fast Recovery of its own.

@@ -10,6 +10,7 @@ use crate::event::LossCause;
 use crate::path::scheduler::PathView;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
+use crate::recovery::Recovery;
 use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
 use crate::time::Time;
 
@@ -167,8 +168,8 @@ impl Strategy for Single {
         }
     }
 
-    fn eligibility(&self, profile: &Profile) -> Eligibility {
-        if profile.fast_retransmit.repeat { Eligibility::Repeat } else { Eligibility::Rule5 }
+    fn eligibility(&self, profile: &Profile, _moved: bool) -> Eligibility {
+        Recovery::eligibility(profile, None)
     }
 
     //= RFC 9260 6.3.1-5
@@ -177,7 +178,13 @@ impl Strategy for Single {
         timed >= again
     }
 
-    fn strikes(&self, profile: &Profile, _packets: u8, in_recovery: bool) -> Strikes {
+    fn strikes(
+        &self,
+        profile: &Profile,
+        _outcome: &AckOutcome,
+        _packets: u8,
+        in_recovery: bool,
+    ) -> Strikes {
         Strikes::of(profile, in_recovery)
     }
 

@@ -129,15 +129,21 @@ pub(super) trait Strategy {
     ) -> bool {
         self.retransmission_path(paths, profile, views, chunk) == path
     }
-    /// Whether chunks that leave again can be struck again.
-    fn eligibility(&self, profile: &Profile) -> Eligibility;
+    /// Whether a chunk that leaves again, on another path than before if it `moved`, can be struck again.
+    fn eligibility(&self, profile: &Profile, moved: bool) -> Eligibility;
     /// Whether the measurement of the chunk `timed` is worth nothing, now that `again` left once more.
     fn spoils(&self, again: u64, timed: u64) -> bool;
 
     // SACKs and timeouts.
 
     /// Which chunks a SACK strikes that answers this many packets; 0 if it does not say.
-    fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes;
+    fn strikes(
+        &self,
+        profile: &Profile,
+        outcome: &AckOutcome,
+        packets: u8,
+        in_recovery: bool,
+    ) -> Strikes;
     /// Whether a SACK advanced what a path waits for, as its controller sees it.
     fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool;
     /// The paths, as a set of bits, that are in Fast Recovery together with these, or leave it with them.

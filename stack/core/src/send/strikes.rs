@@ -1,13 +1,12 @@
 //! Miss indications of a SACK (RFC 9260 §7.2.4).
 
-use crate::ack::AnsweredPackets;
-use crate::ids::PathId;
 use crate::profile::Profile;
+use crate::recovery::Misses;
 use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::time::Time;
 
 /// Which chunks a SACK strikes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Strikes {
     /// RFC 2960 §7.2.4: every TSN that it reports missing.
     Every,
@@ -16,11 +15,8 @@ pub(crate) enum Strikes {
         /// Some path was in Fast Recovery.
         in_recovery: bool,
     },
-    /// Split Fast Retransmit: each path by what was acknowledged on it.
-    Split {
-        /// How many packets with DATA the SACK answers, as far as that counts; 0 if it does not say.
-        packets: u8,
-    },
+    /// Each path by itself.
+    Each(Misses),
 }
 
 impl Strikes {
@@ -46,25 +42,10 @@ impl Strikes {
                 // Highest TSN Newly Acknowledged.
                 board.strike(highest, outcome.latest_sent)
             }
-            Strikes::Split { packets } => split(board, outcome, packets),
+            // All of them: no short circuit.
+            Strikes::Each(misses) => misses
+                .iter()
+                .fold(false, |any, miss| board.strike_on(miss.path, miss.below, miss.sent) | any),
         }
     }
-}
-
-/// Split Fast Retransmit.
-fn split(board: &mut Scoreboard, outcome: &AckOutcome, packets: u8) -> bool {
-    let mut struck = false;
-    let acked = outcome.paths.iter().filter(|ack| ack.chunks > 0).count();
-    let twice = AnsweredPackets::strike_twice(packets, acked);
-    for (i, ack) in outcome.paths.iter().enumerate() {
-        if let Some(highest) = ack.highest_newly_acked {
-            let path = PathId(i as u8);
-            let latest = ack.latest.map_or(outcome.latest_sent, |latest| latest.sent);
-            struck |= board.strike_on(path, highest, latest);
-            if let Some(lowest) = ack.lowest_newly_acked.filter(|_| twice) {
-                board.strike_on(path, lowest, latest);
-            }
-        }
-    }
-    struck
 }

@@ -12,7 +12,8 @@
 
 use crate::event::LossCause;
 use crate::profile::Profile;
-use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
+use crate::recovery::{Algorithm, Decisions, Evidence, Rule, SackFacts};
+use crate::scoreboard::Eligibility;
 
 #[derive(Debug)]
 pub(in crate::recovery) struct FastRetransmit {
@@ -37,5 +38,14 @@ impl Algorithm for FastRetransmit {
         for range in facts.missing().filter(|r| r.struck && r.misses >= self.threshold) {
             decisions.lose(range, LossCause::FastRetransmit);
         }
+    }
+}
+
+/// What was fast-retransmitted begins again.
+pub(in crate::recovery) struct Repetition;
+
+impl Rule for Repetition {
+    fn eligibility(profile: &Profile, _: Option<bool>) -> Option<Eligibility> {
+        profile.fast_retransmit.repeat.then_some(Eligibility::Repeat)
     }
 }

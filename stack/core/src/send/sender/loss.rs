@@ -24,7 +24,7 @@ impl Sender {
     ) -> bool {
         let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
-        let strikes = cx.strategy.strikes(cx.profile(), marks.packets, was_in_recovery);
+        let strikes = cx.strategy.strikes(cx.profile(), outcome, marks.packets, was_in_recovery);
         let struck = strikes.apply(self.data.board_mut(), outcome);
         decisions.clear();
         let quiet = self.data.board().missing().next().is_none() && outcome.newly_acked == 0;

@@ -137,11 +137,11 @@ impl Sender {
                 next = self.data.board().next_lost(seq);
                 continue;
             }
-            let cause = chunk.cause;
+            let (cause, moved) = (chunk.cause, chunk.path != packet.path);
             self.write_again(cx, packet, seq, cause);
             let path = packet.path;
             self.recovery.on_retransmission(cx.now, seq);
-            let eligibility = cx.strategy.eligibility(cx.profile());
+            let eligibility = cx.strategy.eligibility(cx.profile(), moved);
             self.data.board_mut().record_retransmission(cx.now, path, seq, eligibility);
             self.abandonment.on_again(self.data.board_mut(), seq);
             let strategy = cx.strategy;
