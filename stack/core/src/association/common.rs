@@ -8,11 +8,11 @@ use super::errors::{End, Errors};
 use super::outbox::{Control, Outbox};
 use crate::config::AssociationConfig;
 use crate::journal::Journal;
-use crate::path::{PathId, PathState, Paths};
+use crate::path::{PathId, PathState, Paths, StandardTimers};
 use crate::profile::Profile;
 use crate::receive::Receiver;
 use crate::rng::Rng;
-use crate::send::{Context, Patience, Sender};
+use crate::send::{Context, Sender};
 use crate::state::State;
 use crate::time::Time;
 
@@ -23,7 +23,7 @@ pub(super) struct Common<'a> {
     pub(super) state: State,
     pub(super) config: &'a AssociationConfig,
     pub(super) paths: &'a mut Paths,
-    pub(super) patience: &'a mut Patience,
+    pub(super) standard: &'a mut StandardTimers,
     pub(super) journal: &'a mut Journal,
     pub(super) outbox: &'a mut Outbox,
     pub(super) errors: &'a mut Errors,
@@ -44,8 +44,8 @@ impl<'a> Common<'a> {
 
     /// The same for the sending half.
     pub(super) fn sending(&mut self) -> Context<'_> {
-        let Common { now, state, config, paths, patience, journal, .. } = self;
-        Context::new(*now, *state, config, paths, patience, journal)
+        let Common { now, state, config, paths, standard, journal, .. } = self;
+        Context::new(*now, *state, config, paths, standard, journal)
     }
 
     /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
@@ -56,12 +56,12 @@ impl<'a> Common<'a> {
     /// A timer starts on `path`: when it expires.
     pub(super) fn expires(&mut self, path: PathId) -> Time {
         let rto = self.paths[path].rto();
-        self.now + self.sending().start_patience(path, rto)
+        self.now + self.sending().start_wait(path, rto)
     }
 
     /// The same after an answer, or when something else begins.
     pub(super) fn expires_again(&mut self, path: PathId, rto: Duration) -> Time {
-        self.now + self.sending().restart_patience(path, rto)
+        self.now + self.sending().restart_wait(path, rto)
     }
 
     pub(super) fn path_changed(&mut self, path: PathId) {
@@ -121,7 +121,7 @@ impl<'a> Common<'a> {
         }
         self.errors.clear();
         if sender.data().outstanding() == 0 {
-            self.patience.stop();
+            self.standard.stop();
         }
     }
 }

@@ -72,7 +72,7 @@ impl Association {
     /// Those that do not belong to the phase.
     fn stop_timers(&mut self) {
         self.sender.stop_timers();
-        self.patience.stop();
+        self.standard.stop();
         for path in self.paths.iter_mut() {
             path.t3.stop();
             path.heartbeat.plan(None);

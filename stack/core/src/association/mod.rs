@@ -51,11 +51,11 @@ use tresse_wire::{Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
 use crate::journal::Journal;
-use crate::path::Paths;
 use crate::path::source::Sources;
+use crate::path::{Paths, StandardTimers};
 use crate::receive::Receiver;
 use crate::rng::Rng;
-use crate::send::{Context, Patience, Sender};
+use crate::send::{Context, Sender};
 use crate::state::State;
 use crate::time::Time;
 use addresses::Addresses;
@@ -94,7 +94,7 @@ pub(crate) struct Association {
     outbox: Outbox,
     pub(crate) journal: Journal,
     errors: Errors,
-    patience: Patience,
+    standard: StandardTimers,
     extras: Extras,
     /// Where it stands in the lists of its endpoint.
     pub(crate) listing: Listing,
@@ -149,7 +149,7 @@ impl Association {
             outbox: Outbox::default(),
             journal: Journal::new(config.trace),
             errors: Errors::default(),
-            patience: Patience::default(),
+            standard: StandardTimers::default(),
             extras: Extras {
                 authenticator,
                 changes: AddressChanges::default(),
@@ -163,8 +163,8 @@ impl Association {
 
     /// The sending half, and what it works with.
     fn sending(&mut self, now: Time) -> (&mut Sender, Context<'_>) {
-        let Association { phase, config, paths, patience, journal, sender, .. } = self;
-        (sender, Context::new(now, phase.state(), config, paths, patience, journal))
+        let Association { phase, config, paths, standard, journal, sender, .. } = self;
+        (sender, Context::new(now, phase.state(), config, paths, standard, journal))
     }
 
     /// Its state as RFC 9260 §4 names it.

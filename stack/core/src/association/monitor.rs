@@ -15,7 +15,8 @@ use super::path_mtu;
 use super::verification::{HEARTBEAT_LEN, Verification};
 use crate::path::source::{Host, Sources};
 use crate::path::{
-    HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, Paths, heartbeat_interval,
+    HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, Paths, StandardTimers,
+    heartbeat_interval,
 };
 use crate::send::Sender;
 use crate::time::Time;
@@ -198,13 +199,11 @@ impl Monitor {
         lost: HeartbeatInfo,
     ) -> Result<(), End> {
         let (now, profile) = (cx.now, cx.profile());
-        let waited = now.since(lost.sent);
-        let patient = profile.limits.patience;
         let p = &mut cx.paths[path];
-        let error = !patient || waited >= p.error_rto(profile);
-        let path_error = !patient || p.is_heartbeat_error(now, lost.sent, profile);
+        let error = p.has_waited(now, lost.sent, profile);
+        let path_error = p.is_heartbeat_error(now, lost.sent, profile);
         // RFC 9260 would not have sent this one yet.
-        let premature = patient && is_asked_often(cx, sender, path);
+        let premature = StandardTimers::count_errors(profile) && is_asked_often(cx, sender, path);
         let p = &mut cx.paths[path];
         let confirmed = p.is_confirmed();
         p.heartbeat.keep_late(lost);

@@ -30,12 +30,12 @@ impl Association {
             outbox,
             journal,
             errors,
-            patience,
+            standard,
             extras,
             ..
         } = self;
         let common =
-            Common { now, state, config, paths, patience, journal, outbox, errors, rng, identity };
+            Common { now, state, config, paths, standard, journal, outbox, errors, rng, identity };
         let halves = Halves { sender, receiver };
         (common, Parts { phase, origin, monitor, extras, halves })
     }

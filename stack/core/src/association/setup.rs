@@ -179,7 +179,7 @@ impl Association {
         let rto = self.init_rto(path);
         let (mut cx, parts) = self.parts(now);
         if let Some(opening) = parts.phase.opening_mut() {
-            opening.repeat_at(now + cx.sending().start_patience(path, rto));
+            opening.repeat_at(now + cx.sending().start_wait(path, rto));
         }
     }
 
@@ -324,7 +324,7 @@ impl Association {
 
     pub(super) fn establish(&mut self, now: Time, to_be_closed: bool) {
         self.phase = Phase::Established;
-        self.patience.stop();
+        self.standard.stop();
         self.errors.clear();
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.data().streams(),

@@ -13,8 +13,8 @@ use super::PathId;
 use crate::profile::{BufferSplitting, Profile};
 use crate::scoreboard::Scoreboard;
 
-/// Whether more may leave on `path`, whose shares of both buffers have this many bytes.
-pub(super) fn allows(
+/// Whether more may leave on `path` beside others, whose shares of both buffers have this many bytes.
+pub(crate) fn share_allows(
     profile: &Profile,
     board: &Scoreboard,
     path: PathId,

@@ -1,6 +1,10 @@
 //! What keeps packets from leaving in bursts: Max.Burst (RFC 9260 §6.1 D), and pacing.
 
-use super::pacing::Pacer;
+use std::time::Duration;
+
+use super::pacing::{self, Pacer};
+use super::window::Window;
+use crate::profile::{MultipathParameters, Profile};
 use crate::time::Time;
 
 /// How much of what the window allows may leave now.
@@ -18,8 +22,13 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    pub(super) fn new(paced: bool) -> Bursts {
-        Bursts { pacer: paced.then(Pacer::default), ..Bursts::default() }
+    /// Of a path that carries data beside others if it is `concurrent`; its congestion control may say at which rate.
+    pub(super) fn new(
+        multipath: &MultipathParameters,
+        concurrent: bool,
+        sets_rate: bool,
+    ) -> Bursts {
+        Bursts { pacer: Pacer::new(multipath, concurrent, sets_rate), ..Bursts::default() }
     }
 
     /// A packet of new chunks may begin.
@@ -72,9 +81,18 @@ impl Bursts {
         self.held_back = self.pacer.as_ref().is_some_and(|pacer| !pacer.is_due(now));
     }
 
-    /// A packet of this many bytes left, at a rate in bytes per second.
-    pub(super) fn on_sent(&mut self, now: Time, bytes: usize, rate: f64) {
-        if let Some(pacer) = &mut self.pacer {
+    /// A packet of this many bytes left.
+    #[inline]
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        bytes: usize,
+        profile: &Profile,
+        window: &Window,
+        srtt: Option<Duration>,
+    ) {
+        let Some(pacer) = &mut self.pacer else { return };
+        if let Some(rate) = pacing::rate(profile, window, srtt) {
             pacer.on_sent(now, bytes, rate);
             self.held_back = !pacer.is_due(now);
         }

@@ -11,6 +11,7 @@ mod mtu_search;
 mod pacing;
 mod paths;
 mod patience;
+mod pf_forgives_spurious;
 mod pressure;
 mod queue_limit;
 mod reachability;
@@ -31,25 +32,27 @@ use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::ids::MtuCause;
 pub use crate::ids::{PathId, PathState};
-use crate::profile::{MultipathParameters, Profile};
-use crate::scoreboard::Scoreboard;
+use crate::profile::Profile;
 pub use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;
 pub(crate) use address::DOUBTED_AFTER;
+pub(crate) use buffer_splitting::share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu, MtuTold};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
-use queue_limit::QueueLimit;
+pub(crate) use patience::{StandardTimers, Turn};
+use pf_forgives_spurious::Leniency;
+use queue_limit::flight_limit;
 use reachability::Reachability;
 pub(crate) use rtt::{Pace, RttEstimator};
 use t3::T3;
 use timed::{Timed, Timing};
-use window::{FlightLimit, Window};
+use window::Window;
 
 /// A destination address with its timers, estimates and congestion state.
 #[derive(Debug)]
@@ -70,23 +73,6 @@ pub(crate) struct Path {
     pub(crate) counters: PathCounters,
 }
 
-/// What keeps the queue short of a path that carries data beside others.
-fn flight_limit(parameters: &MultipathParameters, mss: usize) -> Option<Box<dyn FlightLimit>> {
-    let packets = parameters.queue_limit_packets;
-    (packets > 0).then(|| Box::new(QueueLimit::new(packets, mss)) as Box<dyn FlightLimit>)
-}
-
-/// Whether more may leave on `path` beside others, whose shares of both buffers have this many bytes.
-pub(crate) fn share_allows(
-    profile: &Profile,
-    board: &Scoreboard,
-    path: PathId,
-    send_share: usize,
-    receive_share: usize,
-) -> bool {
-    buffer_splitting::allows(profile, board, path, send_share, receive_share)
-}
-
 impl Path {
     pub(crate) fn new(
         id: PathId,
@@ -102,7 +88,7 @@ impl Path {
         //= RFC 9260 7.2-3
         let control = Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6());
         let limit = if concurrent { flight_limit(multipath, pmdcs) } else { None };
-        let paced = concurrent && multipath.pacing > 0.0 || control.get().pacing_rate().is_some();
+        let sets_rate = control.get().pacing_rate().is_some();
         Path {
             id,
             address: Address::new(remote, local, encapsulation),
@@ -111,7 +97,7 @@ impl Path {
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
             window: Window::new(control, limit),
-            bursts: Bursts::new(paced),
+            bursts: Bursts::new(multipath, concurrent, sets_rate),
             mtu_told: mtu.told(),
             mtu,
             timed: Timed::default(),
@@ -247,18 +233,7 @@ impl Path {
 
     /// A packet with this many bytes of DATA left.
     pub(crate) fn pace(&mut self, now: Time, bytes: usize, profile: &Profile) {
-        if let Some(rate) = self.window.control().pacing_rate() {
-            self.bursts.on_sent(now, bytes, rate);
-            return;
-        }
-        // The first window, before anything was measured, leaves as cwnd allows.
-        if let Some(srtt) = self.rtt.srtt().filter(|_| self.bursts.is_paced()) {
-            let gain = profile.multipath.pacing;
-            let gain = if self.window.is_starting() { 2.0 * gain } else { gain };
-            let by_window = || gain * self.window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
-            let rate = self.window.measured_rate().unwrap_or_else(by_window);
-            self.bursts.on_sent(now, bytes, rate);
-        }
+        self.bursts.on_sent(now, bytes, profile, &self.window, self.rtt.srtt());
     }
 
     //= RFC 8899 3-21
@@ -344,10 +319,10 @@ impl Path {
         before != self.state()
     }
 
-    /// An expiration of T3-rtx here was found to be spurious (`limits.pf_forgives_spurious`); `true` if that changed the state.
-    pub(crate) fn forgive_timeout(&mut self) -> bool {
+    /// An expiration of T3-rtx here was found to be spurious; `true` if that changed the state.
+    pub(crate) fn on_spurious_timeout(&mut self, profile: &Profile) -> bool {
         let before = self.state();
-        self.reachability.on_spurious_timeout();
+        self.reachability.on_spurious_timeout(profile);
         before != self.state()
     }
 

@@ -4,17 +4,33 @@
 //! burst of a whole window overflows the queue that a steady stream would not even fill.
 //!
 //! ```text
-//! rate = gain window / SRTT, twice that in slow start until the path was seen full
+//! rate = what congestion control says; else what was measured (`path/queue_limit.rs`); else
+//!        gain window / SRTT, twice that in slow start until the path was seen full
 //! a packet of b bytes: next = max(next, now - 1 ms) + b / rate
 //! ```
 //! so that what the clock or the host delays by up to a millisecond is made up for.
 
 use std::time::Duration;
 
+use super::window::Window;
+use crate::profile::{MultipathParameters, Profile};
 use crate::time::Time;
 
 /// Delay that is made up for by a short burst.
 const LAG: Duration = Duration::from_millis(1);
+
+/// Bytes per second at which packets leave; `None` while they leave as cwnd allows.
+pub(super) fn rate(profile: &Profile, window: &Window, srtt: Option<Duration>) -> Option<f64> {
+    let by_window = || {
+        // The first window, before anything was measured, leaves as cwnd allows.
+        let srtt = srtt?;
+        let gain = profile.multipath.pacing;
+        let gain = if window.is_starting() { 2.0 * gain } else { gain };
+        let by_window = || gain * window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
+        Some(window.measured_rate().unwrap_or_else(by_window))
+    };
+    window.control().pacing_rate().or_else(by_window)
+}
 
 /// When the next packet may leave.
 #[derive(Debug, Default)]
@@ -23,6 +39,16 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    /// If the profile asks for it, of a path that carries data beside others if it is `concurrent`, or if its congestion
+    /// control says at which rate packets leave.
+    pub(super) fn new(
+        multipath: &MultipathParameters,
+        concurrent: bool,
+        sets_rate: bool,
+    ) -> Option<Pacer> {
+        (concurrent && multipath.pacing > 0.0 || sets_rate).then(Pacer::default)
+    }
+
     /// The next packet may leave now.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.next <= now

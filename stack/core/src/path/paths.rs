@@ -273,7 +273,7 @@ impl Paths {
         )
     }
 
-    /// The same for the timer that RFC 9260 would have (`send/patience.rs`). Timers that expire earlier
+    /// The same for the timer that RFC 9260 would have (`path/patience.rs`). Timers that expire earlier
     /// make paths fail in another order, in which it must not go: with an RTO for each path, that moves
     /// everything behind it.
     pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {

@@ -49,6 +49,7 @@ use self::trials::Trials;
 use super::pressure::Pressure;
 use super::rivals::Rivals;
 use super::window::FlightLimit;
+use crate::profile::MultipathParameters;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
@@ -91,6 +92,15 @@ pub(crate) struct QueueLimit {
     trials: Trials,
     pressure: Pressure,
     rivals: Rivals,
+}
+
+/// One for a path with packets of `mss` bytes that carries data beside others, if the profile asks for it.
+pub(super) fn flight_limit(
+    parameters: &MultipathParameters,
+    mss: usize,
+) -> Option<Box<dyn FlightLimit>> {
+    let packets = parameters.queue_limit_packets;
+    (packets > 0).then(|| Box::new(QueueLimit::new(packets, mss)) as Box<dyn FlightLimit>)
 }
 
 impl QueueLimit {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Pace, PathSettings, PathState};
-use crate::profile::NO_SWITCHOVER;
+use super::{Leniency, Pace, PathSettings, PathState};
+use crate::profile::{NO_SWITCHOVER, Profile};
 use crate::time::Time;
 
 /// What is known of a path.
@@ -30,8 +30,7 @@ pub(crate) struct Reachability {
     answered: Time,
     /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
-    /// An expiration of T3-rtx here was found to be spurious.
-    spurious: bool,
+    leniency: Leniency,
 }
 
 impl Reachability {
@@ -47,7 +46,7 @@ impl Reachability {
             unreachable_at: None,
             answered: Time::ZERO,
             silent: false,
-            spurious: false,
+            leniency: Leniency::new(),
         }
     }
 
@@ -97,21 +96,20 @@ impl Reachability {
     }
 
     //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state. Where a timeout was
-    /// spurious once, the next one alone says little: the other path may be the worse one.
+    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
     #[inline]
     const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
         let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
-        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + self.spurious as u32
+        let forgiven = self.leniency.forgiven(settings);
+        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + forgiven
     }
 
     //= RFC 7829 5-6 5-7
     /// RFC 7829 §5: it does not remain the primary path.
     pub(super) const fn hands_over(&self, settings: &PathSettings) -> bool {
         let threshold = settings.ps_max_retrans;
-        // Without a PF state nothing is forgiven: at Path.Max.Retrans the path is inactive.
-        let forgiven = self.spurious && settings.pf_max_retrans < settings.max_retrans;
-        threshold < NO_SWITCHOVER && self.failures > threshold + forgiven as u32
+        let forgiven = self.leniency.forgiven(settings);
+        threshold < NO_SWITCHOVER && self.failures > threshold + forgiven
     }
 
     /// The state before, as it was told last, and the one that is told now.
@@ -146,9 +144,9 @@ impl Reachability {
         }
     }
 
-    /// An expiration of T3-rtx was found to be spurious: the peer had answered (`limits.pf_forgives_spurious`).
-    pub(super) const fn on_spurious_timeout(&mut self) {
-        self.spurious = true;
+    /// An expiration of T3-rtx was found to be spurious: the peer had answered.
+    pub(super) const fn on_spurious_timeout(&mut self, profile: &Profile) {
+        self.leniency.on_spurious_timeout(profile);
     }
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
@@ -243,7 +241,11 @@ mod tests {
         let mut path = Reachability::new(true);
         path.on_failure(true, &settings);
         assert_eq!(path.state(&settings), PathState::PotentiallyFailed);
-        path.on_spurious_timeout();
+        let mut profile = Profile::default();
+        path.on_spurious_timeout(&profile);
+        assert_eq!(path.state(&settings), PathState::PotentiallyFailed);
+        profile.limits.pf_forgives_spurious = true;
+        path.on_spurious_timeout(&profile);
         assert_eq!(path.state(&settings), PathState::Active);
         path.on_answer();
         for state in [PathState::Active, PathState::PotentiallyFailed, PathState::Inactive] {

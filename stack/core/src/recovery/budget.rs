@@ -14,7 +14,7 @@
 //!
 //! A retransmission after one SACK need not be late, and the first one is free: the SACK is its evidence. So is the first
 //! timer whose data goes to another path that works and is near; once it has expired, further ones need none of this
-//! (`send/patience.rs`). RACK may declare lost what fewer than three packets have overtaken unless SACKs have misled twice more
+//! (`path/patience.rs`). RACK may declare lost what fewer than three packets have overtaken unless SACKs have misled twice more
 //! often than not, and than in one of 128 new chunks. What may not be guessed happens when RFC 9260 would do it: T3-rtx waits for the timer of RFC 9260, and RTO
 //! is doubled.
 //!

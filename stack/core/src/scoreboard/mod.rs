@@ -42,7 +42,7 @@ use crate::time::Time;
 use missing::MissingList;
 use packets::Packets;
 use user_bytes::UserBytes;
-use window::SackWindow;
+use window::Scope;
 
 /// What mechanisms note of an outstanding chunk, at most: when it was sent, whether a repetition was
 /// reported (DupTSN), its queueing delay.
@@ -210,7 +210,7 @@ pub struct Scoreboard {
     /// Up to here, what lies between the runs is in the lists of missing chunks: up to the highest
     /// acknowledged one, or the end of the SACK window.
     holes_to: u64,
-    window: SackWindow,
+    window: Scope,
     rates: Option<Box<delivery_rate::DeliveryRates>>,
     /// What is in flight counts with headers and padding.
     counts_headers: bool,
@@ -234,7 +234,7 @@ impl Scoreboard {
             runs: Runs::default(),
             highest_acked: base - 1,
             holes_to: base - 1,
-            window: SackWindow::default(),
+            window: Scope::default(),
             rates: None,
             counts_headers: true,
             interleaved: false,

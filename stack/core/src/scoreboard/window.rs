@@ -24,7 +24,7 @@ const EVER: u64 = u64::MAX - 1;
 
 /// How much of a SACK is looked at.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SackWindow {
+pub(super) struct Scope {
     /// TSNs always looked at; 0 is all.
     size: u64,
     pieces: u64,
@@ -39,7 +39,7 @@ pub(super) struct View {
     hidden: SmallVec<[Range; 2]>,
 }
 
-impl SackWindow {
+impl Scope {
     /// All of every SACK is looked at.
     pub(super) fn is_everything(&self) -> bool {
         self.size == 0
@@ -80,7 +80,7 @@ impl Scoreboard {
     /// for either means everything.
     pub fn set_sack_window(&mut self, size: u32, pieces: u32) {
         let size = if pieces == 0 { 0 } else { u64::from(size) };
-        self.window = SackWindow { size, pieces: u64::from(pieces), turn: 0 };
+        self.window = Scope { size, pieces: u64::from(pieces), turn: 0 };
     }
 
     /// Takes out of the runs just loaded what is not looked at.
@@ -117,8 +117,8 @@ mod tests {
         board.cumulative() + 1
     }
 
-    fn window(size: u64, pieces: u64) -> SackWindow {
-        SackWindow { size, pieces, turn: 0 }
+    fn window(size: u64, pieces: u64) -> Scope {
+        Scope { size, pieces, turn: 0 }
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What the sending half does with what is not its own: the paths, the settings, and who is told.
 
 use super::concurrent::Concurrent;
-use super::patience::Patience;
 use super::single::Single;
 use super::strategy::Strategy;
 use crate::config::AssociationConfig;
 use crate::event::{TraceEvent, WindowCause};
 use crate::journal::Journal;
-use crate::path::{PathId, Paths};
+use crate::path::{PathId, Paths, StandardTimers};
 use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::state::State;
@@ -25,7 +24,7 @@ pub(crate) struct Context<'a> {
     pub(super) config: &'a AssociationConfig,
     pub(super) strategy: &'static dyn Strategy,
     pub(super) paths: &'a mut Paths,
-    pub(super) patience: &'a mut Patience,
+    pub(super) standard: &'a mut StandardTimers,
     pub(super) journal: &'a mut Journal,
 }
 
@@ -35,11 +34,11 @@ impl<'a> Context<'a> {
         state: State,
         config: &'a AssociationConfig,
         paths: &'a mut Paths,
-        patience: &'a mut Patience,
+        standard: &'a mut StandardTimers,
         journal: &'a mut Journal,
     ) -> Context<'a> {
         let strategy = chosen(paths, config);
-        Context { now, state, config, strategy, paths, patience, journal }
+        Context { now, state, config, strategy, paths, standard, journal }
     }
 
     /// The peer answered over `path` what was first sent at `sent`.

@@ -12,7 +12,7 @@
 //! | [`Recovery`](crate::recovery::Recovery) | what the mechanisms decide |
 //!
 //! What they need and is not the half's own, the paths above all, comes as a [`Context`], whose methods see to the congestion
-//! windows of the paths. [`Patience`] is the association's: what it forgives of errors. The chapters of `Sender` itself (`sender/`) put SACKs, timers and packets together of these.
+//! windows of the paths. The [`StandardTimers`](crate::path::StandardTimers) are the association's: when its errors count. The chapters of `Sender` itself (`sender/`) put SACKs, timers and packets together of these.
 
 mod abandon;
 mod concurrent;
@@ -25,7 +25,6 @@ mod distribution;
 mod gate;
 mod marks;
 mod outbound;
-mod patience;
 mod sender;
 mod single;
 mod strategy;
@@ -34,5 +33,4 @@ mod windows;
 mod zero_window;
 
 pub(crate) use context::Context;
-pub(crate) use patience::Patience;
 pub(crate) use sender::{DataPacket, Effects, Plan, Sender};

@@ -237,8 +237,7 @@ impl Sender {
             let counters = &mut cx.paths[path].counters;
             if timeout {
                 counters.spurious_timeouts += 1;
-                let forgives = profile.limits.pf_forgives_spurious && cx.paths.is_living(path);
-                if forgives && cx.paths[path].forgive_timeout() {
+                if cx.paths.is_living(path) && cx.paths[path].on_spurious_timeout(profile) {
                     cx.journal.path_changed(cx.paths, path);
                 }
             } else {

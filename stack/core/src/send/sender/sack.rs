@@ -135,7 +135,7 @@ impl Sender {
     fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
         let progress = work.outcome.newly_acked > 0 || work.outcome.passed > 0;
         if progress {
-            cx.renew_patience(&self.data);
+            cx.renew_wait(&self.data);
         }
         self.gate.zero_window.on_answer(progress);
         self.gate.overrides.on_sack();

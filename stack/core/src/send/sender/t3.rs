@@ -131,7 +131,7 @@ impl Sender {
         }
         let excused = expiry.is_excused();
         if excused {
-            cx.renew_patience(&self.data);
+            cx.renew_wait(&self.data);
         }
         let path_error = !excused && cx.is_path_error(path, sent, error);
         let premature = premature.is_some();
