@@ -5,6 +5,7 @@ mod crates;
 mod fields;
 mod imports;
 mod mechanisms;
+mod switches;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 
 use super::Source;
 
-/// Folders with one mechanism per file. Their `mod.rs`, and `recovery/registry.rs`, are the registry.
+/// Folders with one mechanism per file.
 pub(crate) const FOLDERS: [&str; 4] = [
     "core/src/recovery/",
     "core/src/congestion/",
@@ -35,12 +35,14 @@ const SHARED: [(&str, &str); 14] = [
     ("suspects", "of two mechanisms that learn from duplicates when they were wrong"),
 ];
 
-/// Mechanisms that are outside of these folders, and their files, or folders of these. The `mod.rs` beside them is their registry.
-pub(crate) const ELSEWHERE: [(&str, &[&str]); 7] = [
+/// Mechanisms that are outside of these folders, and their files, or folders of these.
+pub(crate) const ELSEWHERE: [(&str, &[&str]); 9] = [
     ("buffer_splitting", &["core/src/path/buffer_splitting.rs"]),
     ("dac", &["core/src/ack/dac.rs"]),
     ("no_delay", &["core/src/ack/no_delay.rs"]),
     ("pacing", &["core/src/path/pacing.rs", "core/src/path/bursts.rs"]),
+    ("patience", &["core/src/path/patience.rs"]),
+    ("pf_forgives_spurious", &["core/src/path/pf_forgives_spurious.rs"]),
     ("queue_limit", &["core/src/path/queue_limit.rs", "core/src/path/queue_limit/"]),
     ("retransmission_policy", &["core/src/path/rtx_policy.rs"]),
     ("sack_window", &["core/src/scoreboard/window.rs"]),
@@ -59,16 +61,21 @@ const SENDING: [&str; 2] = ["send/", "path/window.rs"];
 
 /// Words with the name of a mechanism in them that are no such names: what a program sets with
 /// SCTP_NODELAY (RFC 6458 §8.1.5), terms of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
-const TERMS: [&str; 4] = ["no_delay", "pacing_gain", "pacing_rate", "trust_immediate_sack"];
+const TERMS: [&str; 5] =
+    ["no_delay", "PACING_MARGIN", "pacing_gain", "pacing_rate", "trust_immediate_sack"];
 
 /// The causes of RFC 9260 itself, and what the peer says. What is sent again for another one is for a mechanism, or a scheduler, to say.
 const CAUSES: [&str; 5] =
     ["FastRetransmit", "PacketDropReport", "PathFailure", "Timeout", "ZeroWindowProbe"];
 
-/// Who may name them beside themselves: the registry, the profile, and the words of the public
-/// interface for why something happened.
-const REGISTRIES: [&str; 5] = [
+/// Who may name them beside themselves: the registries, the profile, and the words of the public interface for why something
+/// happened.
+const REGISTRIES: [&str; 9] = [
+    "core/src/congestion/mod.rs",
+    "core/src/path/scheduler/mod.rs",
     "core/src/recovery/registry.rs",
+    "core/src/recovery/spurious/mod.rs",
+    "core/src/streams/stream_scheduler/mod.rs",
     "core/src/profile",
     "core/src/ids/loss_cause.rs",
     "core/src/event.rs",
@@ -76,16 +83,20 @@ const REGISTRIES: [&str; 5] = [
 ];
 
 fn is_registry(name: &str) -> bool {
-    let is_mod = name.ends_with("/mod.rs") && FOLDERS.iter().any(|folder| name.starts_with(folder));
-    is_mod || REGISTRIES.iter().any(|registry| name.starts_with(registry))
+    REGISTRIES.iter().any(|registry| name.starts_with(registry))
 }
 
-/// Whether a mechanism that is outside of the folders may be named in this file.
-fn is_at_home(mechanism: &str, name: &str) -> bool {
-    let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    let beside = |file: &str| folder(file) == folder(name) && name.ends_with("/mod.rs");
-    let home = ELSEWHERE.iter().find(|(other, _)| *other == mechanism);
-    home.is_some_and(|(_, files)| files.iter().any(|file| is_of(file, name) || beside(file)))
+/// Whether a file is of a mechanism.
+pub(crate) fn is_of_mechanism(name: &str, of: &str) -> bool {
+    let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == of);
+    mechanism(name) == Some(of)
+        || elsewhere.is_some_and(|(_, files)| files.iter().any(|file| is_of(file, name)))
+}
+
+/// Whether that is the name of a mechanism that can be left out, with a file of its own.
+pub(crate) fn is_one(sources: &[Source], name: &str) -> bool {
+    let mut code = sources.iter().filter(|source| !source.is_test());
+    !is_in(&SHARED, name) && code.any(|source| is_of_mechanism(&source.name, name))
 }
 
 /// Whether this is that file, or in that folder.
@@ -122,7 +133,7 @@ fn mechanisms(sources: &[Source]) -> BTreeSet<&str> {
 }
 
 /// The parts of a word, in lower case: those of `thin_rto_min` as well as of `ThinRtoMin`.
-fn parts(word: &str) -> Vec<String> {
+pub(crate) fn parts(word: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut before = '_';
     for c in word.chars() {
@@ -160,12 +171,25 @@ fn names(word: &str, mechanism: &str) -> bool {
     !TERMS.contains(&word) && (short || has(&all))
 }
 
-/// The words of the code of a file, its comments and inline tests left out.
+/// The words of the code of a file, its comments and inline tests left out. A `mod.rs` may also say which files there are, and
+/// hand on what is in them.
 fn words(source: &Source) -> BTreeSet<String> {
     let code = source.lines().take(source.code_lines());
-    let code = code.map(|line| line.split("//").next().unwrap_or_default());
+    let mut code: Vec<&str> =
+        code.map(|line| line.split("//").next().unwrap_or_default()).collect();
+    if source.name.ends_with("/mod.rs") {
+        let mut is_import = false;
+        code.retain(|line| {
+            let begins = |word: &str| line.starts_with(word) || line.contains(&format!(") {word}"));
+            is_import |= begins("use ") || begins("mod ") || begins("pub use ");
+            let kept = !is_import;
+            is_import &= !line.trim_end().ends_with(';');
+            kept
+        });
+    }
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    code.flat_map(|line| line.split(move |c| !is_part(c))).map(str::to_owned).collect()
+    let words = code.iter().flat_map(|line| line.split(move |c| !is_part(c)));
+    words.map(str::to_owned).collect()
 }
 
 #[test]
@@ -182,7 +206,7 @@ fn mechanisms_are_named_by_themselves_alone() {
         let own = |name: &str| {
             // `blest_all.rs` is another one than `blest.rs`.
             names(mechanism(&source.name).unwrap_or(stem(&source.name)), name)
-                || is_at_home(name, &source.name)
+                || is_of_mechanism(&source.name, name)
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {
             let file = source.name.trim_start_matches("core/src/");
