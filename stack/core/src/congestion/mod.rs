@@ -175,66 +175,75 @@ pub(crate) trait CongestionControl {
     fn between_losses(&self) -> usize {
         0
     }
+
+    /// Itself; of one in a box, what is in it.
+    fn as_control(&self) -> &dyn CongestionControl
+    where
+        Self: Sized + 'static,
+    {
+        self
+    }
+    /// The same, to change it.
+    fn as_control_mut(&mut self) -> &mut dyn CongestionControl
+    where
+        Self: Sized + 'static,
+    {
+        self
+    }
 }
 
-/// The registry of congestion controllers.
-#[derive(Debug)]
-pub(crate) enum Controller {
-    Rfc9260(Rfc9260),
-    Cubic(Cubic),
-    /// Boxed, as it is several times as large as the others.
-    Bbr(Box<Bbr>),
-    CmtRpv1(CoupledControl<CmtRpv1>),
-    CmtRpv2(CoupledControl<CmtRpv2>),
-    Lia(CoupledControl<Lia>),
-    Olia(CoupledControl<Olia>),
-    Balia(CoupledControl<Balia>),
+/// Makes the registry: an enum of the controllers. Each is kept as it is or in a box, and made of that of RFC 9260.
+macro_rules! controllers {
+    ($($name:ident($held:ty): $make:expr,)*) => {
+        /// The controller that a profile has chosen.
+        #[derive(Debug)]
+        pub(crate) enum Controller {
+            $($name($held),)*
+        }
+
+        impl Controller {
+            pub(crate) fn new(
+                parameters: &CongestionParameters,
+                pmdcs: usize,
+                ipv6: bool,
+            ) -> Controller {
+                let base = Rfc9260::new(parameters, pmdcs, ipv6);
+                match parameters.algorithm {
+                    $(CongestionAlgorithm::$name => Controller::$name($make(base).into()),)*
+                }
+            }
+
+            pub(crate) fn get(&self) -> &dyn CongestionControl {
+                match self {
+                    $(Controller::$name(control) => control.as_control(),)*
+                }
+            }
+
+            pub(crate) fn get_mut(&mut self) -> &mut dyn CongestionControl {
+                match self {
+                    $(Controller::$name(control) => control.as_control_mut(),)*
+                }
+            }
+        }
+    };
+}
+
+// What is several times as large as the others is kept in a box.
+controllers! {
+    Rfc9260(Rfc9260): std::convert::identity,
+    Cubic(Cubic): Cubic::new,
+    Bbr(Box<Bbr>): Bbr::new,
+    CmtRpv1(CoupledControl<CmtRpv1>): CoupledControl::new,
+    CmtRpv2(CoupledControl<CmtRpv2>): CoupledControl::new,
+    Lia(CoupledControl<Lia>): CoupledControl::new,
+    Olia(CoupledControl<Olia>): CoupledControl::new,
+    Balia(CoupledControl<Balia>): CoupledControl::new,
 }
 
 impl Controller {
-    pub(crate) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Controller {
-        let base = Rfc9260::new(parameters, pmdcs, ipv6);
-        match parameters.algorithm {
-            CongestionAlgorithm::Rfc9260 => Controller::Rfc9260(base),
-            CongestionAlgorithm::Cubic => Controller::Cubic(Cubic::new(base)),
-            CongestionAlgorithm::Bbr => Controller::Bbr(Box::new(Bbr::new(base))),
-            CongestionAlgorithm::CmtRpv1 => Controller::CmtRpv1(CoupledControl::new(base)),
-            CongestionAlgorithm::CmtRpv2 => Controller::CmtRpv2(CoupledControl::new(base)),
-            CongestionAlgorithm::Lia => Controller::Lia(CoupledControl::new(base)),
-            CongestionAlgorithm::Olia => Controller::Olia(CoupledControl::new(base)),
-            CongestionAlgorithm::Balia => Controller::Balia(CoupledControl::new(base)),
-        }
-    }
-
     /// Whether controllers of this kind look at delivery rates ([`CongestionControl::samples_rate`]).
     pub(crate) fn samples_rate(parameters: &CongestionParameters) -> bool {
         Controller::new(parameters, 1, false).get().samples_rate()
-    }
-
-    pub(crate) fn get(&self) -> &dyn CongestionControl {
-        match self {
-            Controller::Rfc9260(c) => c,
-            Controller::Cubic(c) => c,
-            Controller::Bbr(c) => &**c,
-            Controller::CmtRpv1(c) => c,
-            Controller::CmtRpv2(c) => c,
-            Controller::Lia(c) => c,
-            Controller::Olia(c) => c,
-            Controller::Balia(c) => c,
-        }
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut dyn CongestionControl {
-        match self {
-            Controller::Rfc9260(c) => c,
-            Controller::Cubic(c) => c,
-            Controller::Bbr(c) => &mut **c,
-            Controller::CmtRpv1(c) => c,
-            Controller::CmtRpv2(c) => c,
-            Controller::Lia(c) => c,
-            Controller::Olia(c) => c,
-            Controller::Balia(c) => c,
-        }
     }
 }
 

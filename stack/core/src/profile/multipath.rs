@@ -8,27 +8,27 @@
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
-use super::parameters::parameters;
+use super::parameters::{choices, parameters};
 
-/// Which path a packet of new data takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Scheduler {
-    /// The primary path alone, as long as it is active (RFC 9260 §6.4).
-    Primary,
-    /// One path after the other, as far as their windows allow.
-    RoundRobin,
-    /// The path with the smallest smoothed RTT whose window has room.
-    MinRtt,
-    /// Earliest Completion First (Lim et al. 2017): waits for the faster path if that is sooner.
-    Ecf,
-    /// Blocking Estimation (Ferlin et al. 2016): does not use a slow path that would block the
-    /// fast one by filling the send window.
-    Blest,
-    /// The same, with what all other paths would send, not only the fastest.
-    BlestAll,
-    /// Thin streams go over all paths at once; others as with `min-rtt`.
-    Redundant,
+choices! {
+    /// Which path a packet of new data takes.
+    Scheduler {
+        /// The primary path alone, as long as it is active (RFC 9260 §6.4).
+        Primary,
+        /// One path after the other, as far as their windows allow.
+        RoundRobin,
+        /// The path with the smallest smoothed RTT whose window has room.
+        MinRtt,
+        /// Earliest Completion First (Lim et al. 2017): waits for the faster path if that is sooner.
+        Ecf,
+        /// Blocking Estimation (Ferlin et al. 2016): does not use a slow path that would block the
+        /// fast one by filling the send window.
+        Blest,
+        /// The same, with what all other paths would send, not only the fastest.
+        BlestAll,
+        /// Thin streams go over all paths at once; others as with `min-rtt`.
+        Redundant,
+    }
 }
 
 /// Which path a retransmission takes (Iyengar et al. 2006 §4).

@@ -36,6 +36,21 @@ macro_rules! parameters {
 }
 pub(super) use parameters;
 
+/// Mechanisms to choose from, of which one runs.
+macro_rules! choices {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+        impl $name {
+            /// All that there are.
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+        }
+    };
+}
+pub(super) use choices;
+
 parameters! {
     /// Retransmission timeout (RFC 9260 §6.3.1, §16).
     RtoParameters {
@@ -193,31 +208,31 @@ parameters! {
     }
 }
 
-/// Which congestion control a path runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
-pub enum CongestionAlgorithm {
-    /// RFC 9260 §7.2, and with other parameters RFC 2960. With concurrent transfer, every path is
-    /// controlled for itself: "CMT", as aggressive on a shared bottleneck as one flow per path.
-    Rfc9260,
-    /// CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, and falls to 0.7 of
-    /// itself instead of a half. Fills long fat paths in seconds, not minutes; takes what NewReno takes where that is
-    /// more.
-    Cubic,
-    /// BBR version 3 (draft-ietf-ccwg-bbr): the window and the rate follow what the path delivers and its shortest round
-    /// trip, not single losses. Full use at 1 % of random loss and with short queues; packets are paced, also on a
-    /// single path. Beside flows that fill a queue it takes more than they do if the queue is short, less if it is long.
-    Bbr,
-    /// Coupled: resource pooling by slow start thresholds (draft-tuexen-tsvwg-sctp-multipath).
-    CmtRpv1,
-    /// Coupled: resource pooling by bandwidths (draft-tuexen-tsvwg-sctp-multipath).
-    CmtRpv2,
-    /// Coupled: Linked Increases (RFC 6356).
-    Lia,
-    /// Coupled: Opportunistic Linked Increases (draft-khalili-mptcp-congestion-control).
-    Olia,
-    /// Coupled: Balanced Linked Adaptation (draft-walid-mptcp-congestion-control).
-    Balia,
+choices! {
+    /// Which congestion control a path runs.
+    CongestionAlgorithm {
+        /// RFC 9260 §7.2, and with other parameters RFC 2960. With concurrent transfer, every path is
+        /// controlled for itself: "CMT", as aggressive on a shared bottleneck as one flow per path.
+        Rfc9260,
+        /// CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, and falls to 0.7 of
+        /// itself instead of a half. Fills long fat paths in seconds, not minutes; takes what NewReno takes where that is
+        /// more.
+        Cubic,
+        /// BBR version 3 (draft-ietf-ccwg-bbr): the window and the rate follow what the path delivers and its shortest round
+        /// trip, not single losses. Full use at 1 % of random loss and with short queues; packets are paced, also on a
+        /// single path. Beside flows that fill a queue it takes more than they do if the queue is short, less if it is long.
+        Bbr,
+        /// Coupled: resource pooling by slow start thresholds (draft-tuexen-tsvwg-sctp-multipath).
+        CmtRpv1,
+        /// Coupled: resource pooling by bandwidths (draft-tuexen-tsvwg-sctp-multipath).
+        CmtRpv2,
+        /// Coupled: Linked Increases (RFC 6356).
+        Lia,
+        /// Coupled: Opportunistic Linked Increases (draft-khalili-mptcp-congestion-control).
+        Olia,
+        /// Coupled: Balanced Linked Adaptation (draft-walid-mptcp-congestion-control).
+        Balia,
+    }
 }
 
 /// How large the first congestion window is.

@@ -44,9 +44,34 @@ fn the_last_of_two_congestion_controls_counts() {
     let alone = Profile::named("tresse+cmt-rpv2+rack+limited-transmit").unwrap();
     let renamed = Profile { name: name.into(), description: profile.description.clone(), ..alone };
     assert_eq!(profile, renamed);
-    for name in ["cmt-rpv1", "cmt-rpv2", "lia", "olia", "balia", "cubic", "bbr"] {
-        let algorithm = Profile::named(name).unwrap().congestion.algorithm;
-        assert!(format!("{algorithm:?}").eq_ignore_ascii_case(&name.replace('-', "")), "{name}");
+}
+
+/// `RoundRobin` as `round-robin`.
+fn kebab(choice: &dyn std::fmt::Debug) -> String {
+    let (name, mut kebab) = (format!("{choice:?}"), String::new());
+    for c in name.chars() {
+        if c.is_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.extend(c.to_lowercase());
+    }
+    kebab
+}
+
+#[test]
+fn every_choice_has_a_profile() {
+    let named = |name: &str| Profile::named(name).unwrap_or_else(|error| panic!("{error}"));
+    for algorithm in CongestionAlgorithm::ALL {
+        assert_eq!(named(&kebab(algorithm)).congestion.algorithm, *algorithm);
+    }
+    for scheduler in StreamScheduler::ALL {
+        let name = format!("stream-{}", kebab(scheduler));
+        assert_eq!(named(&name).streams.scheduler, *scheduler);
+    }
+    // One path after the other, as without concurrent transfer, needs none.
+    for scheduler in Scheduler::ALL.iter().filter(|one| **one != Scheduler::Primary) {
+        let name = format!("schedule-{}", kebab(scheduler));
+        assert_eq!(named(&name).multipath.scheduler, *scheduler);
     }
 }
 

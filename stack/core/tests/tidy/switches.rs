@@ -116,6 +116,20 @@ impl Parse for Group {
     }
 }
 
+/// What `choices!` makes an enum of.
+struct Choices(String, Vec<String>);
+
+impl Parse for Choices {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Choices> {
+        input.call(syn::Attribute::parse_outer)?;
+        let name = input.parse::<syn::Ident>()?.to_string();
+        let variants;
+        braced!(variants in input);
+        let variants = Punctuated::<syn::Variant, Token![,]>::parse_terminated(&variants)?;
+        Ok(Choices(name, variants.iter().map(|variant| variant.ident.to_string()).collect()))
+    }
+}
+
 /// What `profile!` makes the profile of: tables and their types.
 struct Tables(Vec<(String, String)>);
 
@@ -152,6 +166,10 @@ impl Profile {
                         let variants =
                             item.variants.iter().map(|variant| variant.ident.to_string());
                         profile.choices.insert(item.ident.to_string(), variants.collect());
+                    }
+                    syn::Item::Macro(item) if item.mac.path.is_ident("choices") => {
+                        let Choices(name, variants) = item.mac.parse_body().expect("variants");
+                        profile.choices.insert(name, variants);
                     }
                     syn::Item::Macro(item) if item.mac.path.is_ident("profile") => {
                         let Tables(found) = item.mac.parse_body().expect("names and types");

@@ -13,15 +13,6 @@ use super::Scenario;
 /// What all messages that are open may hold, in largest messages (`Extensions::interleaving`).
 const MOST_OPEN: usize = 4;
 
-const SCHEDULERS: [StreamScheduler; 6] = [
-    StreamScheduler::FirstComeFirstServed,
-    StreamScheduler::RoundRobin,
-    StreamScheduler::RoundRobinPerPacket,
-    StreamScheduler::Priority,
-    StreamScheduler::FairCapacity,
-    StreamScheduler::WeightedFairQueueing,
-];
-
 impl Scenario {
     /// Draws interleaving for each host.
     pub(super) fn interleave(mut self) -> Scenario {
@@ -36,7 +27,7 @@ impl Scenario {
             self.features.insert("offers interleaving");
             host.config.extensions.interleaving = true;
             let mut profile = (*host.config.profile).clone();
-            profile.streams.scheduler = draw.pick(&SCHEDULERS);
+            profile.streams.scheduler = draw.pick(StreamScheduler::ALL);
             host.config.profile = Arc::new(profile);
             // Who wants data authenticated wants it so in any form.
             let mut authentication = (*host.config.authentication).clone();

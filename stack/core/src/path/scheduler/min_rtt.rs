@@ -5,7 +5,7 @@
 use super::{PathScheduler, View};
 use crate::path::PathId;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct MinRtt;
 
 impl PathScheduler for MinRtt {

@@ -95,43 +95,34 @@ trait PathScheduler {
     }
 }
 
-/// The registry of schedulers.
-#[derive(Debug)]
-pub(crate) enum Scheduler {
-    Primary(Primary),
-    RoundRobin(RoundRobin),
-    MinRtt(MinRtt),
-    Ecf(Ecf),
-    Blest(Blest),
-    BlestAll(BlestAll),
-    Redundant(Redundant),
+/// Makes the registry: an enum of the schedulers.
+macro_rules! schedulers {
+    ($($name:ident,)*) => {
+        /// The scheduler that a profile has chosen.
+        #[derive(Debug)]
+        pub(crate) enum Scheduler {
+            $($name($name),)*
+        }
+
+        impl Scheduler {
+            pub(crate) fn new(which: profile::Scheduler) -> Scheduler {
+                match which {
+                    $(profile::Scheduler::$name => Scheduler::$name($name::default()),)*
+                }
+            }
+
+            fn get_mut(&mut self) -> &mut dyn PathScheduler {
+                match self {
+                    $(Scheduler::$name(scheduler) => scheduler,)*
+                }
+            }
+        }
+    };
 }
 
+schedulers! { Primary, RoundRobin, MinRtt, Ecf, Blest, BlestAll, Redundant, }
+
 impl Scheduler {
-    pub(crate) fn new(which: profile::Scheduler) -> Scheduler {
-        match which {
-            profile::Scheduler::Primary => Scheduler::Primary(Primary),
-            profile::Scheduler::RoundRobin => Scheduler::RoundRobin(RoundRobin::default()),
-            profile::Scheduler::MinRtt => Scheduler::MinRtt(MinRtt),
-            profile::Scheduler::Ecf => Scheduler::Ecf(Ecf::default()),
-            profile::Scheduler::Blest => Scheduler::Blest(Blest::default()),
-            profile::Scheduler::BlestAll => Scheduler::BlestAll(BlestAll::default()),
-            profile::Scheduler::Redundant => Scheduler::Redundant(Redundant),
-        }
-    }
-
-    fn get_mut(&mut self) -> &mut dyn PathScheduler {
-        match self {
-            Scheduler::Primary(s) => s,
-            Scheduler::RoundRobin(s) => s,
-            Scheduler::MinRtt(s) => s,
-            Scheduler::Ecf(s) => s,
-            Scheduler::Blest(s) => s,
-            Scheduler::BlestAll(s) => s,
-            Scheduler::Redundant(s) => s,
-        }
-    }
-
     /// As [`PathScheduler::choose`]. With nothing in flight there is nothing to wait for: the first
     /// open path is taken then.
     pub(crate) fn choose(&mut self, view: &View<'_>) -> Option<PathId> {

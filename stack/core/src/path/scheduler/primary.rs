@@ -3,7 +3,7 @@
 use super::{PathScheduler, View};
 use crate::path::PathId;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Primary;
 
 impl PathScheduler for Primary {

@@ -9,7 +9,7 @@ use super::{PathScheduler, View};
 use crate::ids::LossCause;
 use crate::path::PathId;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Redundant;
 
 impl PathScheduler for Redundant {
