@@ -60,6 +60,8 @@ pub enum Event<'a> {
         stream: Option<(u16, u32)>,
         /// If it was sent before.
         again: Option<Again>,
+        /// Bytes in flight of this side after it.
+        flight: u64,
     },
     /// An acknowledgement.
     Sack {

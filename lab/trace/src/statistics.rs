@@ -114,6 +114,19 @@ impl Class {
         Class::Other,
     ];
 
+    /// How many of those that were sent again are of it, in words.
+    pub(crate) const fn among_retransmissions(self) -> &'static str {
+        match self {
+            Class::Timeout => "of them by timeout",
+            Class::Fast => "of them by fast retransmit",
+            Class::ReportedMissing => "of them reported missing, with a timeout",
+            Class::InFlight => "of them still in flight, with another one",
+            Class::Probe => "of them tail loss probes",
+            Class::Early => "of them early, by fewer reports",
+            Class::Other => "of them for another reason",
+        }
+    }
+
     /// The class of what a sender of ours calls a cause (docs/qlog.md).
     pub(crate) fn of_cause(cause: &str) -> Class {
         use LossEvidence::{

@@ -89,7 +89,7 @@ impl Observer for Seen {
     fn event(&mut self, _head: &Head, event: &Event<'_>) {
         match event {
             Event::Spurious { number, proof, .. } => self.spurious.push((*number, *proof)),
-            Event::Sack { flight, .. } => self.flight.push(*flight),
+            Event::Sack { flight, .. } | Event::Data { flight, .. } => self.flight.push(*flight),
             _ => {}
         }
     }
@@ -140,8 +140,8 @@ fn what_is_reported_is_not_in_flight_and_duplicates_are_proof() {
     file.push(320, Segment { acknowledgement: 1041, times: (0, 200), ..B });
     file.push(410, Segment { acknowledgement: 1041, blocks: &[(1011, 1021)], ..B });
     let (seen, summary) = trace(file);
-    // Nothing after the handshake; then of 30 bytes, 20 are reported.
-    assert_eq!(seen.flight, [0, 10, 0, 0]);
+    // Nothing after the handshake; then of 30 bytes, 20 are reported, and what is sent again is not in flight twice.
+    assert_eq!(seen.flight, [0, 10, 20, 30, 40, 10, 10, 0, 0]);
     let proofs = [(10, Proof::Timestamp), (10, Proof::DuplicateReport)];
     assert_eq!(seen.spurious, proofs);
     assert_eq!(summary.directions[0].acknowledged_bytes, 40);

@@ -95,20 +95,24 @@ fn numbers(captures: &[Capture<'_>; 2]) -> Table {
         let rows = d.retransmissions.iter().filter(|row| row.number == 0);
         let count: u64 =
             rows.filter(|row| row.class == class.name()).map(|row| row.delays.count).sum();
-        Some(count as f64)
+        count as f64
     };
+    let is_there = |one: &Class| of.iter().any(|(d, _)| class(d, *one) > 0.0);
     let delay = |d: Option<&DelaySummary>, of: fn(&DelaySummary) -> f64| d.map(of);
     let mbps = |d: &DirectionSummary, seconds: f64| {
         (seconds > 0.0).then(|| d.acknowledged_bytes as f64 * 8.0 / 1e6 / seconds)
     };
     type Of<'a> = Box<dyn Fn(&DirectionSummary, f64) -> Option<f64> + 'a>;
-    let rows: Vec<(&str, Of<'_>)> = vec![
+    let begin: [(&str, Of<'_>); 4] = [
         ("chunks or segments of data", Box::new(|d, _| Some(d.data as f64))),
         ("user data in them, bytes", Box::new(|d, _| Some(d.data_bytes as f64))),
         ("user data acknowledged, Mbit/s over the whole capture", Box::new(mbps)),
         ("sent again", Box::new(|d, _| Some(d.retransmitted as f64))),
-        ("of them by timeout", Box::new(|d, _| class(d, Class::Timeout))),
-        ("of them by fast retransmit", Box::new(|d, _| class(d, Class::Fast))),
+    ];
+    let classes = Class::ALL.into_iter().filter(is_there).map(|one| -> (&str, Of<'_>) {
+        (one.among_retransmissions(), Box::new(move |d, _| Some(class(d, one))))
+    });
+    let rest: [(&str, Of<'_>); 8] = [
         ("proven spurious", Box::new(|d, _| Some(d.spurious.values().sum::<u64>() as f64))),
         ("lost on the way", Box::new(|d, _| d.arrivals.as_ref().map(|a| a.lost as f64))),
         ("RTT, mean, ms", Box::new(|d, _| delay(d.rtt.as_ref(), |r| r.avg_ms))),
@@ -126,20 +130,20 @@ fn numbers(captures: &[Capture<'_>; 2]) -> Table {
         Some(value) if value.fract() == 0.0 => format!("{value}"),
         Some(value) => format!("{value:.3}"),
     };
-    let row = |(what, value): &(&str, Of<'_>)| {
+    let row = |(what, value): (&str, Of<'_>)| {
         let [a, b] = of.map(|(sums, seconds)| value(sums, seconds));
         let difference = match a.zip(b) {
             Some((a, b)) if a != 0.0 => format!("{:+.1} %", 100.0 * (b - a) / a),
             _ => "–".to_owned(),
         };
-        vec![(*what).to_owned(), text(a), text(b), difference]
+        vec![what.to_owned(), text(a), text(b), difference]
     };
     let [a, b] = captures.map(|(name, ..)| format!(">{name}"));
     Table {
         title: "All associations, both directions".into(),
         caption: String::new(),
         columns: columns(&["what", &a, &b, ">difference"]),
-        rows: rows.iter().map(row).collect(),
+        rows: begin.into_iter().chain(classes).chain(rest).map(row).collect(),
         detail: false,
     }
 }

@@ -86,13 +86,14 @@ impl Drawn {
     fn draw(&mut self, at: f64, event: &Event<'_>) -> usize {
         let mark = |from: i64, to: i64| Mark { x: at, from: from as f64, to: to as f64 };
         match event {
-            Event::Data { number, end, again, .. } => {
+            Event::Data { number, end, again, flight, .. } => {
+                self.flight.push((at, *flight as f64));
                 let marks = match again {
                     Some(again) => self.again.entry(again.class).or_default(),
                     None => &mut self.sent,
                 };
                 marks.push(mark(*number, *end));
-                1
+                2
             }
             Event::Sack { cumulative, gaps, flight, rtt_ms, rto_ms, .. } => {
                 self.cumulative.push((at, (cumulative + 1) as f64));

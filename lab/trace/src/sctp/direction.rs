@@ -208,7 +208,8 @@ impl Direction {
         self.flow.flight(self.in_flight);
         let stream = Some((data.fragment.stream, data.fragment.sequence));
         let number = shown(number);
-        out.event(head, &Event::Data { number, end: number + 1, bytes, stream, again });
+        let (end, flight) = (number + 1, self.in_flight);
+        out.event(head, &Event::Data { number, end, bytes, stream, again, flight });
         Ok(())
     }
 

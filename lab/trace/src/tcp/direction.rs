@@ -133,9 +133,10 @@ impl Direction {
                 self.reported -= reported;
             }
         }
-        self.flow.flight(self.in_flight());
+        let (bytes, flight) = (segment.length, self.in_flight());
+        self.flow.flight(flight);
         let (number, end) = (shown(begin), shown(end));
-        out.event(head, &Event::Data { number, end, bytes: segment.length, stream: None, again });
+        out.event(head, &Event::Data { number, end, bytes, stream: None, again, flight });
     }
 
     /// Data before `next` is sent again.
