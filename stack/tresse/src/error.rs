@@ -56,8 +56,8 @@ pub enum AcceptError {
     Driver(Arc<str>),
 }
 
-/// This host has no way to a peer: no route, no address of that family, or a link-local address without its
-/// interface.
+/// This host has no way to a peer: no route, no address of that family although the endpoint could have one
+/// ([`ConnectError::OtherFamily`] if it could not), or a link-local address without its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoute {
     /// The peer's address, the first one if it has several.

@@ -46,8 +46,8 @@ impl Peer {
     }
 
     /// A peer that has several addresses, the first one preferred. These carry data from the beginning; others that it
-    /// lists in the handshake once they have answered a heartbeat (RFC 9260 §5.4). Its UDP port is 9899 unless
-    /// [`on_udp_port`](Self::on_udp_port) says otherwise.
+    /// lists in the handshake once they have answered a heartbeat (RFC 9260 §5.4). Its UDP port is what
+    /// [`udp_port`](Self::udp_port) says of `None`, unless [`on_udp_port`](Self::on_udp_port) is called.
     #[must_use]
     pub fn multihomed(addresses: impl IntoIterator<Item = IpAddr>, sctp_port: u16) -> Peer {
         let addresses = addresses.into_iter().collect();

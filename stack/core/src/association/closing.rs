@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::addresses::Addresses;
 use super::common::Common;
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::outbox::Control;
 use crate::path::PathId;
 use crate::profile::Profile;
@@ -174,7 +174,7 @@ impl Closing {
         &mut self,
         cx: &mut Common<'_>,
         sender: &mut Sender,
-        incoming: &IncomingPacket<'_>,
+        incoming: &PacketInHand<'_>,
     ) -> bool {
         let path = incoming.path;
         if sender.resend_overdue(&mut cx.sending()) {
@@ -226,7 +226,7 @@ impl Closing {
         &mut self,
         cx: &mut Common<'_>,
         receiver: &mut Receiver,
-        incoming: &IncomingPacket<'_>,
+        incoming: &PacketInHand<'_>,
         source: Option<IpAddr>,
     ) {
         let rto = cx.paths[self.path].rto();

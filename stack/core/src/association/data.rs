@@ -3,7 +3,7 @@
 use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 
 use super::errors::End;
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::{Association, Control};
 use crate::event::{Event, MessagePart, ReceivedMessage};
 use crate::receive::{Forwarded, Taken};
@@ -19,7 +19,7 @@ impl Association {
     pub(super) fn on_user_data(
         &mut self,
         now: Time,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         data: &IData<'_>,
         interleaved: bool,
     ) {
@@ -36,7 +36,7 @@ impl Association {
         }
     }
 
-    fn on_data(&mut self, now: Time, incoming: &mut IncomingPacket<'_>, data: &IData<'_>) {
+    fn on_data(&mut self, now: Time, incoming: &mut PacketInHand<'_>, data: &IData<'_>) {
         //= RFC 9260 6-2 6-4
         if !self.state().takes_data() {
             self.journal.stats.data_chunks_dropped += 1;
@@ -85,7 +85,7 @@ impl Association {
     pub(super) fn on_forward_tsn(
         &mut self,
         now: Time,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         chunk: &ForwardTsn<'_>,
     ) {
         if self.state().takes_data() {
@@ -97,7 +97,7 @@ impl Association {
     /// An I-FORWARD-TSN chunk (RFC 8260 §2.3.1).
     pub(super) fn on_i_forward_tsn(
         &mut self,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         chunk: &IForwardTsn<'_>,
     ) {
         if self.state().takes_data() {
@@ -114,7 +114,7 @@ impl Association {
         }
     }
 
-    fn after_forward(&mut self, incoming: &mut IncomingPacket<'_>, forwarded: Forwarded) {
+    fn after_forward(&mut self, incoming: &mut PacketInHand<'_>, forwarded: Forwarded) {
         //= RFC 3758 3.6-6
         // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk
         // had been received".

@@ -5,7 +5,7 @@ use tresse_wire::{ChunkType, PACKET_DROP_HEADER_LEN, PacketDrop, Quote, QuotedCh
 
 use super::addresses::Addresses;
 use super::drop_rate::DropReports;
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::outbox::DropReport;
 use super::{Association, Common, Control, Halves, State};
 use crate::datagram::Datagram;
@@ -38,7 +38,7 @@ impl Association {
 pub(super) fn on_report(
     cx: &mut Common<'_>,
     halves: &mut Halves<'_>,
-    incoming: &IncomingPacket<'_>,
+    incoming: &PacketInHand<'_>,
     report: &PacketDrop<'_>,
 ) {
     let helped = quoted(cx, report).is_some_and(|quote| repeat(cx, halves, incoming, quote));
@@ -108,7 +108,7 @@ fn quoted<'a>(cx: &Common<'_>, report: &PacketDrop<'a>) -> Option<Quote<'a>> {
 fn repeat(
     cx: &mut Common<'_>,
     halves: &mut Halves<'_>,
-    incoming: &IncomingPacket<'_>,
+    incoming: &PacketInHand<'_>,
     quote: Quote<'_>,
 ) -> bool {
     let mut helped = false;
@@ -134,7 +134,7 @@ fn repeat(
 }
 
 /// SHUTDOWN or SHUTDOWN ACK leaves again; T2 runs on.
-fn repeat_end(cx: &mut Common<'_>, incoming: &IncomingPacket<'_>, control: Control) -> bool {
+fn repeat_end(cx: &mut Common<'_>, incoming: &PacketInHand<'_>, control: Control) -> bool {
     cx.outbox.drop_shutdowns();
     cx.push(incoming.path, control)
 }

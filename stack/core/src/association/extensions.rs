@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tresse_wire::{Asconf, AsconfAck, Auth, Cause, ChunkType, ReConfig, StreamId};
 
 use super::asconf::{Affected, Performed, fitting};
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::outbox::Back;
 use super::reconfiguration::{Reconfiguration, may_ask_in};
 use super::{Association, Common, Control, Halves, KeyChange};
@@ -48,7 +48,7 @@ impl Association {
     pub(super) fn on_re_config(
         &mut self,
         now: Time,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         chunk: &ReConfig<'_>,
     ) -> bool {
         let (mut cx, mut parts) = self.parts(now);
@@ -127,7 +127,7 @@ impl Association {
     pub(super) fn on_asconf(
         &mut self,
         now: Time,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         asconf: &Asconf<'_>,
     ) {
         let acked = self.journal.stats.data_chunks_received > 0;
@@ -157,7 +157,7 @@ impl Association {
         // E6: back to where it came from, whether that is an address of the association or not.
         let path = self.paths.find(incoming.source);
         let local = Some(incoming.local).filter(|local| self.addresses().may_leave_from(*local));
-        let IncomingPacket { source: address, encapsulation, .. } = *incoming;
+        let PacketInHand { source: address, encapsulation, .. } = *incoming;
         let back = Back { address, encapsulation, local };
         let path = path.unwrap_or_else(|| self.paths.data_path());
         if let Some(end) = self.fit_answer(incoming, path, &responses) {
@@ -172,7 +172,7 @@ impl Association {
     /// eight bytes of the longest response without a request. `None` for none at all: the peer repeats its chunk.
     fn fit_answer(
         &self,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         path: PathId,
         responses: &[u8],
     ) -> Option<usize> {

@@ -12,7 +12,7 @@ use crate::ack::delayed::PacketFacts;
 use crate::path::{PathId, Paths};
 
 /// The packet being processed.
-pub(super) struct IncomingPacket<'a> {
+pub(super) struct PacketInHand<'a> {
     /// Its bytes, for payloads that share them.
     pub(super) bytes: &'a Bytes,
     pub(super) source: IpAddr,
@@ -50,7 +50,7 @@ pub(super) struct Replies {
     acknowledgements: usize,
 }
 
-impl IncomingPacket<'_> {
+impl PacketInHand<'_> {
     /// It came from a confirmed address of the peer, so that answers may go there.
     pub(super) fn is_from_confirmed(&self) -> bool {
         self.path == self.arrival

@@ -10,7 +10,7 @@ use tresse_wire::{
 
 use super::authentication::{Admission, Seal};
 use super::errors::End;
-use super::incoming::{IncomingPacket, Replies};
+use super::incoming::{PacketInHand, Replies};
 use super::{Association, Control, State, drops};
 use crate::ack::delayed::PacketFacts;
 use crate::datagram::{Datagram, headers};
@@ -58,7 +58,7 @@ impl Association {
         //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
         let confirmed = self.paths[arrival].is_confirmed();
-        let mut incoming = IncomingPacket {
+        let mut incoming = PacketInHand {
             bytes,
             source,
             local,
@@ -86,7 +86,7 @@ impl Association {
 
     //= RFC 5061 4.1.1-3 4.1.2-2 5.2-2 5.2-3
     //= RFC 9260 6.10-6
-    fn handle_chunks(&mut self, now: Time, incoming: &mut IncomingPacket<'_>, packet: &Packet<'_>) {
+    fn handle_chunks(&mut self, now: Time, incoming: &mut PacketInHand<'_>, packet: &Packet<'_>) {
         let mut chunks = packet.chunks();
         // The endpoint has handled a COOKIE ECHO that is the first chunk, AUTH apart.
         let mut may_be_echo = true;
@@ -150,7 +150,7 @@ impl Association {
     fn handle_chunk(
         &mut self,
         now: Time,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         bytes: &[u8],
         chunk: Chunk<'_>,
     ) -> bool {
@@ -293,7 +293,7 @@ impl Association {
     /// Whether a chunk may be processed; `rest` is what is behind it in its packet.
     fn admit(
         &mut self,
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
         raw: RawChunk<'_>,
         rest: &[u8],
     ) -> Admission {
@@ -311,7 +311,7 @@ impl Association {
     }
 
     /// Error causes answer a packet.
-    fn refuse(&mut self, incoming: &mut IncomingPacket<'_>, causes: Vec<u8>) {
+    fn refuse(&mut self, incoming: &mut PacketInHand<'_>, causes: Vec<u8>) {
         let path = incoming.path;
         incoming.reply(&mut self.outbox, &self.paths, path, Control::Error(causes));
     }
@@ -334,7 +334,7 @@ impl Association {
         &mut self,
         kind: ChunkType,
         bytes: &[u8],
-        incoming: &mut IncomingPacket<'_>,
+        incoming: &mut PacketInHand<'_>,
     ) -> bool {
         let action = kind.unknown_action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport)
@@ -370,7 +370,7 @@ impl Association {
     }
 
     /// What the whole packet means, once all its chunks were processed.
-    fn after_packet(&mut self, now: Time, incoming: &IncomingPacket<'_>) {
+    fn after_packet(&mut self, now: Time, incoming: &PacketInHand<'_>) {
         if incoming.has_data {
             let source = incoming.answer_source(&self.paths, self.addresses());
             let sack = &self.config.profile.sack;

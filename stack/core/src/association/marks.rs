@@ -2,7 +2,7 @@
 
 use tresse_wire::{Cwr, Ecne};
 
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::{Association, Control};
 use crate::datagram::Ecn;
 use crate::time::Time;
@@ -20,7 +20,7 @@ impl Association {
     }
 
     /// An ECNE chunk: the peer has received marked packets.
-    pub(super) fn on_ecne(&mut self, now: Time, incoming: &IncomingPacket<'_>, ecne: &Ecne) {
+    pub(super) fn on_ecne(&mut self, now: Time, incoming: &PacketInHand<'_>, ecne: &Ecne) {
         if !self.state().may_send_data() {
             return;
         }
@@ -33,7 +33,7 @@ impl Association {
     }
 
     /// A CWR chunk: the peer has reduced a window.
-    pub(super) fn on_cwr(&mut self, incoming: &IncomingPacket<'_>, cwr: &Cwr) {
+    pub(super) fn on_cwr(&mut self, incoming: &PacketInHand<'_>, cwr: &Cwr) {
         self.journal.stats.cwrs_received += 1;
         self.receiver.on_cwr(incoming.arrival, cwr);
     }

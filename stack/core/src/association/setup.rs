@@ -7,7 +7,7 @@ use std::time::Duration;
 use tresse_wire::{CauseWriter, ChunkType, InitFields, ParameterType, ParameterWriter};
 
 use super::addresses::source_beside;
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::opening::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
@@ -189,7 +189,7 @@ impl Association {
         now: Time,
         fields: InitFields,
         parameters: tresse_wire::Parameters<'_>,
-        incoming: &IncomingPacket<'_>,
+        incoming: &PacketInHand<'_>,
     ) {
         //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.

@@ -5,7 +5,7 @@ use tresse_wire::Tsn;
 
 use super::closing::{Guard, Step};
 use super::errors::End;
-use super::incoming::IncomingPacket;
+use super::incoming::PacketInHand;
 use super::{Association, Control, Phase, State};
 use crate::event::{CloseReason, Event};
 use crate::time::Time;
@@ -48,12 +48,7 @@ impl Association {
 
     /// SHUTDOWN received. It is answered where it came from, from where it arrived: that pair of addresses
     /// works, and of any other one nobody may know yet.
-    pub(super) fn on_shutdown(
-        &mut self,
-        now: Time,
-        incoming: &IncomingPacket<'_>,
-        cumulative: Tsn,
-    ) {
+    pub(super) fn on_shutdown(&mut self, now: Time, incoming: &PacketInHand<'_>, cumulative: Tsn) {
         let path = incoming.path;
         let source = incoming.answer_source(&self.paths, self.addresses());
         let state = self.state();
@@ -92,7 +87,7 @@ impl Association {
     }
 
     /// The peer does not get what it has to acknowledge: that leaves again, or a heartbeat does.
-    fn answer_repeated_shutdown(&mut self, now: Time, incoming: &IncomingPacket<'_>) {
+    fn answer_repeated_shutdown(&mut self, now: Time, incoming: &PacketInHand<'_>) {
         let (mut cx, parts) = self.parts(now);
         let sender = parts.halves.sender;
         let Some(closing) = parts.phase.closing_mut() else { return };
@@ -104,7 +99,7 @@ impl Association {
     //= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26
     /// SHUTDOWN ACK received; in COOKIE-WAIT and COOKIE-ECHOED the endpoint treats it as out of
     /// the blue (§8.5.1 E).
-    pub(super) fn on_shutdown_ack(&mut self, incoming: &IncomingPacket<'_>) {
+    pub(super) fn on_shutdown_ack(&mut self, incoming: &PacketInHand<'_>) {
         if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
             // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
             let source = incoming.answer_source(&self.paths, self.addresses());
@@ -123,7 +118,7 @@ impl Association {
 
     /// What a packet means for a shutdown under way.
     #[inline]
-    pub(super) fn shutdown_after_packet(&mut self, now: Time, incoming: &IncomingPacket<'_>) {
+    pub(super) fn shutdown_after_packet(&mut self, now: Time, incoming: &PacketInHand<'_>) {
         if self.state() == State::ShutdownSent {
             let source = incoming.answer_source(&self.paths, self.addresses());
             let (mut cx, parts) = self.parts(now);

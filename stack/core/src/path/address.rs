@@ -28,8 +28,8 @@ pub(crate) struct Address {
     /// A source that was left because of that, though heartbeats from there were answered: they do not bring it
     /// back.
     shunned: Option<IpAddr>,
-    /// The source before this one is gone: so are answers that were under way to it.
-    replaces_lost: bool,
+    /// What was sent before left from sources of which the last is gone: so are answers that were under way to it.
+    lost_until: Time,
     /// Data is to ask for others.
     asks: bool,
 }
@@ -48,7 +48,7 @@ impl Address {
             encapsulation,
             unanswered: 0,
             shunned: None,
-            replaces_lost: false,
+            lost_until: Time::ZERO,
             asks: false,
         }
     }
@@ -90,7 +90,7 @@ impl Address {
     /// What was sent at `sent` left from a source that is gone: an answer says nothing of the one of today, and may have been
     /// said before.
     pub(crate) fn is_from_lost(&self, sent: Time) -> bool {
-        self.replaces_lost && !self.is_since(sent)
+        sent < self.lost_until
     }
 
     /// When the source was taken; `None` if it is the first one.
@@ -159,12 +159,11 @@ impl Address {
         self.since = now;
         self.proven = false;
         self.unanswered = 0;
-        self.replaces_lost = false;
     }
 
     /// The source before this one is gone, with the answers that were under way to it.
     pub(crate) fn ask(&mut self) {
-        (self.replaces_lost, self.asks) = (true, true);
+        (self.lost_until, self.asks) = (self.since, true);
     }
 
     /// When data is to ask for other answers, if it has not yet.

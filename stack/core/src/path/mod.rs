@@ -401,7 +401,8 @@ mod tests {
         let config = AssociationConfig::default();
         let mut path = Path::new(PathId(0), "10.0.0.1".parse().unwrap(), None, None, &config);
         let taken = Time::from_millis(1000);
-        for (gone, errors) in [(false, 0), (true, 1)] {
+        // Another source that is merely better comes after the one that took the place of the lost one.
+        for (gone, errors) in [(false, 0), (true, 1), (false, 1)] {
             path.leave_from(taken, "10.0.0.2".parse().unwrap(), &config);
             if gone {
                 path.address.ask();

@@ -11,7 +11,7 @@ use tresse_wire::{
 use super::removal::{Gone, add_path, remove_path};
 use super::{AddressChanges, Affected, Common};
 use crate::asconf::Turn;
-use crate::association::incoming::IncomingPacket;
+use crate::association::incoming::PacketInHand;
 use crate::path::PathId;
 use crate::path::source::is_usable;
 
@@ -61,7 +61,7 @@ impl AddressChanges {
         &mut self,
         cx: &mut Common<'_>,
         affected: &mut Affected<'_>,
-        incoming: &IncomingPacket<'_>,
+        incoming: &PacketInHand<'_>,
         asconf: &Asconf<'_>,
     ) -> Option<Performed> {
         if !cx.state.may_change_addresses() {
@@ -98,7 +98,7 @@ impl AddressChanges {
         &mut self,
         cx: &mut Common<'_>,
         affected: &mut Affected<'_>,
-        incoming: &IncomingPacket<'_>,
+        incoming: &PacketInHand<'_>,
         asconf: &Asconf<'_>,
         state: &mut Processing,
     ) {
@@ -160,7 +160,7 @@ impl AddressChanges {
 struct Peer<'a, 'b, 'c, 'p> {
     cx: &'a mut Common<'b>,
     affected: &'a mut Affected<'c>,
-    incoming: &'a IncomingPacket<'p>,
+    incoming: &'a PacketInHand<'p>,
     state: &'a mut Processing,
 }
 
@@ -229,7 +229,7 @@ impl Peer<'_, '_, '_, '_> {
 }
 
 /// The address that a request is about: a wildcard means where the packet comes from.
-fn meant(request: &AddressRequest, incoming: &IncomingPacket<'_>) -> IpAddr {
+fn meant(request: &AddressRequest, incoming: &PacketInHand<'_>) -> IpAddr {
     if request.address.is_unspecified() { incoming.source } else { request.address }
 }
 
