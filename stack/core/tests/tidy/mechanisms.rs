@@ -132,12 +132,16 @@ fn mechanisms(sources: &[Source]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The parts of a word, in lower case: those of `thin_rto_min` as well as of `ThinRtoMin`.
+/// The parts of a word, in lower case: those of `thin_rto_min` as well as of `ThinRtoMin`, of `f_rto` as of `FRto`.
 pub(crate) fn parts(word: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut before = '_';
-    for c in word.chars() {
-        let begins = c == '_' || (c.is_uppercase() && before.is_lowercase());
+    let mut letters = word.chars().peekable();
+    while let Some(c) = letters.next() {
+        let mut ends_capitals = || letters.peek().is_some_and(|next| next.is_lowercase());
+        let begins = c == '_'
+            || (c.is_uppercase()
+                && (before.is_lowercase() || (before.is_uppercase() && ends_capitals())));
         if begins && parts.last().is_some_and(|part| !part.is_empty()) {
             parts.push(String::new());
         }
@@ -336,6 +340,7 @@ fn names_are_found_in_other_words() {
     );
     assert!(found("on_rack_timer", "rack") && found("RackState", "rack"));
     assert!(found("take_tail_probe", "tail_loss_probe") && found("TailProbe", "tail_loss_probe"));
+    assert!(found("FRto", "f_rto") && found("RTOMin", "rto_min"));
     assert!(!found("track", "rack") && !found("loss_probe", "tail_loss_probe"));
     assert!(!found("budget_of", "budget") && !found("pacing_rate", "pacing"));
 }
