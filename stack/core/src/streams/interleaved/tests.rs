@@ -474,15 +474,7 @@ fn messages() -> impl Strategy<Value = Vec<(Message, usize)>> {
 }
 
 fn schedulers() -> impl Strategy<Value = StreamScheduler> {
-    use StreamScheduler::*;
-    prop::sample::select(vec![
-        FirstComeFirstServed,
-        RoundRobin,
-        RoundRobinPerPacket,
-        Priority,
-        FairCapacity,
-        WeightedFairQueueing,
-    ])
+    prop::sample::select(StreamScheduler::ALL)
 }
 
 /// What the send queue makes of messages that are there from the beginning; and the message of each chunk.

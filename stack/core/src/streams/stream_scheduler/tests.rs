@@ -12,15 +12,6 @@ use crate::profile::StreamScheduler::{self, *};
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 
-const ALL: [StreamScheduler; 6] = [
-    FirstComeFirstServed,
-    RoundRobin,
-    RoundRobinPerPacket,
-    Priority,
-    FairCapacity,
-    WeightedFairQueueing,
-];
-
 fn push(queue: &mut SendQueue, stream: u16, size: usize) {
     let payload = Bytes::from(vec![stream as u8; size]);
     queue.push(Time::ZERO, StreamId(stream), payload, SendOptions::default());
@@ -138,7 +129,7 @@ fn another_scheduler_takes_over_what_waits() {
 
 #[test]
 fn a_stream_that_may_not_go_on_keeps_no_other_one() {
-    for which in ALL {
+    for which in StreamScheduler::ALL.iter().copied() {
         let mut queue = queue(which, &[]);
         (0..32_767).for_each(|_| push(&mut queue, 0, 1));
         assert_eq!(leave(&mut queue, 40_000).len(), 32_767);
@@ -219,7 +210,7 @@ impl Model {
 }
 
 fn schedulers() -> impl Strategy<Value = StreamScheduler> {
-    (0..ALL.len()).prop_map(|index| ALL[index])
+    prop::sample::select(StreamScheduler::ALL)
 }
 
 proptest! {
@@ -348,7 +339,7 @@ fn what_a_stream_sent_alone_is_not_held_against_it() {
 
 #[test]
 fn a_value_that_stays_costs_no_turn() {
-    for which in ALL {
+    for which in StreamScheduler::ALL.iter().copied() {
         let mut queue = queue(which, &[0, 1, 2, 0, 1, 2].map(|stream| (stream, 1000)));
         let mut order = Vec::new();
         for _ in 0..6 {
