@@ -63,11 +63,15 @@ impl Association {
     /// Waits for the end of the handshake.
     pub(crate) async fn established(&self) -> Result<(), Closed> {
         wait(&self.inner.signals.changed, || {
-            match self.inner.shared.lock().slots.get(self.inner.id).map(|slot| &slot.phase) {
-                Some(Phase::Connecting) => None,
-                Some(Phase::Open) => Some(Ok(())),
-                Some(Phase::Closed(closed)) => Some(Err(closed.clone())),
-                None => Some(Err(Closed::unknown())),
+            let state = self.inner.shared.lock();
+            let Some(slot) = state.slots.get(self.inner.id) else {
+                return Some(Err(Closed::unknown()));
+            };
+            match &slot.phase {
+                Phase::Connecting => None,
+                // The peer may have sent messages, and have ended it by now.
+                Phase::Closed(closed) if !slot.was_open() => Some(Err(closed.clone())),
+                Phase::Open | Phase::Closed(_) => Some(Ok(())),
             }
         })
         .await

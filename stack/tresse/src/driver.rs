@@ -131,10 +131,11 @@ impl Driver {
         let now = shared.clock.now();
         let mut state = shared.lock();
         self.handle(&mut state, now);
-        while let Some(told) = Told::poll(&mut state.core) {
+        while let Some(mut told) = Told::poll(&mut state.core) {
             if let Some(watch) = &mut self.observer {
                 watch.told(now, &told, &state.core);
             }
+            state.keep_last(&mut told);
             self.told.push(told);
         }
         let core = state.core.poll_timeout();

@@ -44,10 +44,7 @@ impl Inner {
         self.shared.act(|state, now| {
             state.accepting = false;
             for id in std::mem::take(&mut state.backlog) {
-                if let Some(slot) = state.slots.get_mut(id) {
-                    slot.orphan = true;
-                }
-                let _ = state.core.abort(now, id, b"the endpoint was closed");
+                state.decline(id, now, b"the endpoint was closed");
             }
         });
         self.shared.incoming.notify_waiters();

@@ -76,7 +76,7 @@ pub(crate) struct Slot {
     pub(crate) unacknowledged: VecDeque<Message>,
     pub(crate) unacknowledged_bytes: usize,
     pub(crate) send_buffer: usize,
-    /// Figures at the moment it closed.
+    /// Figures at the moment it closed, a moment before `phase` says so.
     pub(crate) last: Option<Box<AssociationMetrics>>,
 }
 
@@ -125,6 +125,11 @@ impl Slot {
             Phase::Closed(closed) => Some(closed),
             _ => None,
         }
+    }
+
+    /// Whether the handshake has come to its end, whatever came then.
+    pub(crate) fn was_open(&self) -> bool {
+        self.streams != (0, 0)
     }
 
     fn push_event(&mut self, event: Event) {
@@ -280,7 +285,7 @@ impl State {
             }
             Event::SendFailed(failure) => slot.keep_unacknowledged(failure.message),
             Event::Closed(reason) => {
-                slot.last = last;
+                slot.last = last.or(slot.last.take());
                 slot.push_event(Event::Closed(reason.clone()));
                 self.close(shared, id, Closed::Association(reason));
             }
@@ -313,6 +318,16 @@ impl State {
         self.slots.insert(id, slot);
         self.backlog.push_back(id);
         shared.incoming.notify_waiters();
+    }
+
+    /// Keeps the last figures of an association as soon as the core has dropped them, though its end is told only after its
+    /// packets have left.
+    pub(crate) fn keep_last(&mut self, told: &mut Told) {
+        if let Some(slot) = self.slots.get_mut(told.id)
+            && told.last.is_some()
+        {
+            slot.last = told.last.take();
+        }
     }
 
     /// Marks an association as ended and wakes everyone who waits for it.
@@ -353,6 +368,16 @@ impl State {
         }
         // The peer can finish only if its messages find room.
         while self.core.recv(now, id).is_some() {}
+    }
+
+    /// Nobody will take this association of the backlog any more.
+    pub(crate) fn decline(&mut self, id: AssociationId, now: Time, reason: &[u8]) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        if slot.closed().is_some() {
+            return self.remove(id);
+        }
+        slot.orphan = true;
+        let _ = self.core.abort(now, id, reason);
     }
 
     fn remove(&mut self, id: AssociationId) {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
@@ -533,6 +534,41 @@ async fn observers_see_every_packet_and_decision() {
     let (received, sent, decisions) = *log.0.lock().unwrap();
     assert_eq!((received, sent), (stats.datagrams_received, stats.datagrams_sent));
     assert!(received >= 4 && sent >= 4 && decisions > 0, "{received} {sent} {decisions}");
+}
+
+/// An association that has ended before anybody took it keeps no driver.
+#[tokio::test]
+async fn the_driver_ends_if_nobody_took_what_has_ended() {
+    let (server, driver) = Endpoint::open(Config::server(loopback(), PORT)).unwrap();
+    let driver = tokio::spawn(driver);
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let ours = client.connect((server.local_addr(), PORT)).await.unwrap();
+    ours.abort("never mind");
+    while !server.monitor().metrics(1).associations.is_empty()
+        || server.stats().associations_begun == 0
+    {
+        tokio::task::yield_now().await;
+    }
+    drop(server);
+    soon("the driver's end", driver).await.unwrap().unwrap();
+}
+
+/// `shutdown` has told the peer that its messages were delivered.
+#[tokio::test]
+async fn messages_are_read_if_the_end_comes_right_behind_the_handshake() {
+    let (server, client) = (server(), Endpoint::bind(Config::client(loopback())).unwrap());
+    let mut connecting = std::pin::pin!(client.connect((server.local_addr(), PORT)));
+    let is_pending =
+        std::future::poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx).is_pending()));
+    assert!(is_pending.await);
+    let theirs = soon("the call", server.accept()).await.unwrap();
+    theirs.send(0, "it is noon").await.unwrap();
+    soon("the end", theirs.shutdown()).await.unwrap();
+    // It looks only once all of that has come.
+    soon("the end here", client.wait_idle()).await;
+    let ours = soon("connecting", connecting).await.unwrap();
+    assert_eq!(soon("a message", ours.recv()).await.unwrap().payload, "it is noon");
+    assert!(soon("the end", ours.recv()).await.unwrap_err().is_graceful());
 }
 
 /// Who calls is known before the association is taken; refusing it, or dropping it, ends it.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tresse::runtime::{
     self, IncomingPacket, Interest, Outgoing, PacketSocket, Reactor, Readiness, Runtime,
 };
-use tresse::{Bytes, Config, Driver, Ecn, Endpoint};
+use tresse::{Association, Bytes, Config, Driver, Ecn, Endpoint, Peer};
 
 /// As long as none of these tests ever takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -150,7 +150,7 @@ fn a_peer_that_is_not_there_is_noticed_by_timers_and_icmp_of_async_io() {
     profile.rto.min_ms = 10.0;
     profile.limits.max_init_retransmits = 2;
     config.profile = Arc::new(profile);
-    let peer = tresse::Peer::from((nobody, 5001)).on_udp_port(nobody.port());
+    let peer = Peer::from((nobody, 5001)).on_udp_port(nobody.port());
     let error = async_io::block_on(client.connect_with(peer, config)).unwrap_err();
     assert!(matches!(error, tresse::ConnectError::Closed(_)), "{error}");
     drop(client);
@@ -320,4 +320,66 @@ fn a_socket_without_an_address_is_refused() {
     let config = Config::client("127.0.0.1:0".parse().unwrap());
     let error = Endpoint::open_over(config, Box::new(Nowhere), Arc::new(Threads)).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+}
+
+/// A handle asks for the figures at any time, also while the packet with the end of the association is on its way.
+#[test]
+fn figures_are_there_while_the_end_is_being_told() {
+    /// Asks whenever the driver lets packets go.
+    struct Curious(Plug, Arc<Mutex<Option<Association>>>);
+    impl PacketSocket for Curious {
+        fn local_addrs(&self) -> Vec<SocketAddr> {
+            self.0.local_addrs()
+        }
+        fn poll_recv(
+            &mut self,
+            cx: &mut Context<'_>,
+            out: &mut Vec<IncomingPacket>,
+        ) -> Poll<io::Result<usize>> {
+            self.0.poll_recv(cx, out)
+        }
+        fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
+            self.0.queue(to, packet);
+        }
+        fn is_full(&self) -> bool {
+            self.0.is_full()
+        }
+        fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+            if let Some(association) = &*self.1.lock().unwrap() {
+                let metrics = association.metrics();
+                assert_eq!(metrics.stats.messages_sent, 1);
+                assert_eq!(association.stats(), metrics.stats);
+                assert_eq!(association.peer().addresses, [metrics.paths[0].remote]);
+            }
+            self.0.poll_flush(cx)
+        }
+    }
+    let (a, b): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+    let (to_a, to_b) = (Arc::default(), Arc::default());
+    let plug = |own, inbox: &Arc<_>, outbox: &Arc<_>| Plug {
+        own: SocketAddr::new(own, 0),
+        inbox: Arc::clone(inbox),
+        outbox: Arc::clone(outbox),
+        sent: 0,
+    };
+    let config = Config::server("127.0.0.1:0".parse().unwrap(), 5001);
+    let plug_b = Box::new(plug(b, &to_b, &to_a));
+    let (server, serving) = Endpoint::open_over(config, plug_b, Arc::new(Threads)).unwrap();
+    let watched = Arc::<Mutex<Option<Association>>>::default();
+    let curious = Box::new(Curious(plug(a, &to_a, &to_b), Arc::clone(&watched)));
+    let config = Config::client("127.0.0.1:0".parse().unwrap());
+    let (client, driver) = Endpoint::open_over(config, curious, Arc::new(Threads)).unwrap();
+    let drivers = [serving, driver].map(|driver| drive(driver, park_on));
+    park_on(async {
+        let ours = client.connect(Peer::multihomed([b], 5001)).await.unwrap();
+        let theirs = server.accept().await.unwrap();
+        ours.send(0, "a message").await.unwrap();
+        theirs.recv().await.unwrap();
+        *watched.lock().unwrap() = Some(ours.clone());
+        ours.abort("enough");
+        assert!(!ours.closed().await.is_graceful());
+        *watched.lock().unwrap() = None;
+    });
+    drop((client, server));
+    drivers.into_iter().for_each(|driver| driver.join().unwrap());
 }
