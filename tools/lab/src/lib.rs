@@ -1,6 +1,6 @@
 //! `tresse lab`: list, run and show experiments.
 //!
-//! The `tresse` command has it among others; `tresse-lab` is it alone, which takes half of the time to build (`cargo lab`).
+//! The `tresse` command has it among others; `tresse-lab` is it alone, which takes a fraction of the time to build (`cargo lab`).
 
 #![forbid(unsafe_code)]
 // They panic when nobody reads: see `tresse_console::say`.
