@@ -9,7 +9,7 @@ from sctp import ABORT, Peer, chunk, chunks_of, packet, parameter, sack
 I_DATA = 0x40
 SUPPORTED_EXTENSIONS = 0x8008
 STREAMS = 65_535
-# These have room together; of these so many are ended.
+# FEW have room together; of these ENDED are ended.
 FEW = 1_500
 ENDED = 200
 

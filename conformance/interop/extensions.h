@@ -76,7 +76,7 @@ static uint16_t outgoing_streams(peer_socket sock)
 	return status.sstat_outstrms;
 }
 
-/* RFC 6525 §6.3.4: so many more in each direction. */
+/* RFC 6525 §6.3.4: more of them in each direction. */
 static void add_streams(peer_socket sock)
 {
 	uint16_t more = options.streams - options.initial_streams;

@@ -44,7 +44,7 @@ struct options {
 	uint64_t change_key_at;   /* from this message on it authenticates with key 2 (RFC 4895) */
 	uint64_t readdress_at;    /* from this message on its addresses change, step by step (RFC 5061) */
 	uint32_t lifetime;        /* milliseconds after which a message is given up (RFC 3758) */
-	uint32_t retransmissions; /* after so many it is (RFC 7496) */
+	uint32_t retransmissions; /* after how many it is (RFC 7496) */
 	uint32_t priorities[2];   /* of every second message of a stream, and of the others (RFC 7496) */
 	bool timed, limited, prioritized; /* which of the three holds */
 	uint32_t send_buffer;     /* bytes that may wait here; 0: as the stack has it */

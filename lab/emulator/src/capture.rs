@@ -20,7 +20,7 @@ use tresse_wire::add_packet_id;
 use crate::Side;
 
 /// How long the writing of what was captured may take at the end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// All captures of an emulation: written by a thread of their own, and ended together, with one line
 /// for the user, when one cannot be written.
@@ -70,7 +70,7 @@ impl Captures {
 
     /// Waits until all is written; `false` if something is missing.
     pub(crate) fn finish(&self) -> bool {
-        self.spool.flush(PATIENCE) && !self.failed.load(Ordering::Relaxed)
+        self.spool.flush(TIMEOUT) && !self.failed.load(Ordering::Relaxed)
     }
 }
 

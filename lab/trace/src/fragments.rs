@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use crate::Skipped;
 
-/// So long fragments wait for the others, in nanoseconds of the capture: RFC 8200 §4.5 has 60 s.
-const PATIENCE: u64 = 60_000_000_000;
+/// How long fragments wait for the others, in nanoseconds of the capture: RFC 8200 §4.5 has 60 s.
+const TIMEOUT: u64 = 60_000_000_000;
 /// This many packets wait for fragments, the newest ones.
 const MOST_WAITING: usize = 1024;
 /// Their bytes, together.
@@ -138,7 +138,7 @@ impl Fragments {
         while let Some(key) = self.order.front().copied() {
             let since = self.waiting.get(&key).map_or(0, |waiting| waiting.since);
             let many = self.order.len() > MOST_WAITING || self.bytes > MOST_BYTES;
-            if !many && now.saturating_sub(since) < PATIENCE {
+            if !many && now.saturating_sub(since) < TIMEOUT {
                 return;
             }
             self.order.pop_front();
@@ -232,7 +232,7 @@ mod tests {
             assert!(f.add(key(n), fragment(65_520, true, &[0; 8]), &mut skipped).is_none());
         }
         assert!(f.bytes <= MOST_BYTES + LONGEST && f.waiting.len() <= MOST_WAITING + 1);
-        let late = Fragment { at: PATIENCE, ..fragment(0, true, &[0; 8]) };
+        let late = Fragment { at: TIMEOUT, ..fragment(0, true, &[0; 8]) };
         assert!(f.add(key(9999), late, &mut skipped).is_none());
         assert_eq!((f.waiting.len(), skipped.count(INCOMPLETE)), (1, 5000));
         for bad in [fragment(65_532, false, &[0; 8]), fragment(0, true, &[0; 7])] {

@@ -123,18 +123,18 @@ pub extern "C" fn tresse_error() -> *const c_char {
 /// `exit` does this by itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn tresse_stop(timeout_ms: c_int) -> c_int {
-    let Ok(patience) = u64::try_from(timeout_ms) else {
+    let Ok(grace) = u64::try_from(timeout_ms) else {
         return client::give_int(Err(libc::EINVAL));
     };
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
-    end(running, Some(Duration::from_millis(patience)));
+    end(running, Some(Duration::from_millis(grace)));
     0
 }
 
-fn end(running: Option<Running>, patience: Option<Duration>) {
+fn end(running: Option<Running>, grace: Option<Duration>) {
     let Some(running) = running.filter(|running| running.process == process::id()) else { return };
-    let patience = patience.unwrap_or(running.exit);
-    let _ = running.stop.send(Stop { close: true, patience });
+    let grace = grace.unwrap_or(running.exit);
+    let _ = running.stop.send(Stop { close: true, grace });
     let _ = running.thread.join();
 }
 
@@ -297,7 +297,7 @@ fn serve(
             Ok(server) => {
                 fork::begin(&server.local_addrs(), &before);
                 let _ = told.send(Ok(()));
-                let at_once = Stop { close: true, patience: Duration::ZERO };
+                let at_once = Stop { close: true, grace: Duration::ZERO };
                 // If the carrier fails, its sockets tell.
                 let stop = async { stopped.await.unwrap_or(at_once) };
                 let _ = server.run(stop, std::future::pending()).await;

@@ -167,9 +167,9 @@ pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, boo
         goes_on(fd, sock);
         return Ok((number, false));
     }
-    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    let timeout = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
     let (op, socket) = (Op::Connect, sock.inode);
-    match call_and_wait(patience, Request { op, socket, a: 1, b: 0, payload: addresses }) {
+    match call_and_wait(timeout, Request { op, socket, a: 1, b: 0, payload: addresses }) {
         Ok((number, _)) => {
             if !sock.many {
                 sock.set_stage(Stage::Busy);

@@ -270,8 +270,8 @@ fn go_on(
 ) -> Fallible<()> {
     while !received.end && received.len < room {
         let mut fds = [PollFd::from_borrowed_fd(borrow(reading.fd), PollFlags::IN)];
-        let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
-        if !matches!(poll(&mut fds, Some(&patience)), Ok(1)) {
+        let timeout = Timespec { tv_sec: 1, tv_nsec: 0 };
+        if !matches!(poll(&mut fds, Some(&timeout)), Ok(1)) {
             return Ok(());
         }
         let rest: Vec<iovec> = part(iov, received.len, usize::MAX).collect();

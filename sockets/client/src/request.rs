@@ -33,11 +33,11 @@ pub(crate) fn call(op: Op, socket: u64, (a, b): (i64, i64), payload: Vec<u8>) ->
 }
 
 /// As [`call`], of a request whose answer takes its time: signals interrupt the wait as they do that of a program, and it ends with
-/// EAGAIN when so much time has passed.
-pub(crate) fn call_and_wait(patience: Option<Duration>, request: Request) -> Fallible<Answer> {
+/// EAGAIN after `timeout`.
+pub(crate) fn call_and_wait(timeout: Option<Duration>, request: Request) -> Fallible<Answer> {
     let fd = dial(SocketFlags::empty())?;
     ask(&fd, &request)?;
-    set_socket_timeout(&fd, Timeout::Recv, patience).map_err(errno)?;
+    set_socket_timeout(&fd, Timeout::Recv, timeout).map_err(errno)?;
     let mut buffer = vec![0; MAX_CONTROL];
     let result = recv(&fd, &mut buffer[..], RecvFlags::empty()).or_else(|error| {
         // The engine hears that nobody waits any more. It may just have answered.

@@ -146,28 +146,28 @@ fn agree(
     out: &Outgoing<'_>,
     len: usize,
 ) -> Fallible<()> {
-    let mut patience = None;
+    let mut limit = None;
     loop {
         match ask(fd, sock, header, out.more, len) {
             Err(libc::EAGAIN) => {}
             result => return result,
         }
-        let ends = match patience {
+        let ends = match limit {
             Some(ends) => ends,
-            None => *patience.insert(deadline(fd)?),
+            None => *limit.insert(deadline(fd)?),
         };
         hold_off(fd, sock, (header, out, len), ends)?;
     }
 }
 
-/// When a program's patience with a send is over (SO_SNDTIMEO).
+/// When a send of a program is to end (SO_SNDTIMEO).
 fn deadline(fd: i32) -> Fallible<Option<Instant>> {
-    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
-    Ok(patience.and_then(|patience| Instant::now().checked_add(patience)))
+    let timeout = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    Ok(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
 }
 
 /// Waits until the engine takes the message, unless the program does not wait: EAGAIN, and `poll` says no until then. As in the
-/// kernel a signal interrupts that if its handler was set without SA_RESTART, or the program's patience has an end.
+/// kernel a signal interrupts that if its handler was set without SA_RESTART, or the program waits for some time only.
 fn hold_off(
     fd: i32,
     sock: &Sock,
@@ -314,7 +314,7 @@ fn largest_piece(fd: i32) -> usize {
 /// A message that one frame cannot hold. The engine has agreed to take all of it before the first piece is
 /// written, so that nobody waits in the middle for a peer that does not read.
 fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
-    let patience = deadline(fd)?;
+    let ends = deadline(fd)?;
     *lock(&sock.approved) = None;
     loop {
         let conn = dial(SocketFlags::empty())?;
@@ -325,7 +325,7 @@ fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize)
                 return write_pieces(&conn, out.iov, len);
             }
         }
-        hold_off(fd, sock, (header, out, len), patience)?;
+        hold_off(fd, sock, (header, out, len), ends)?;
     }
 }
 

@@ -95,7 +95,7 @@ impl Journal {
         self.events.push(event);
     }
 
-    /// So many events wait that nothing may be done for a peer of which the application must be told.
+    /// Too many events wait: nothing may be done for a peer of which the application must be told.
     pub(crate) const fn is_full(&self) -> bool {
         self.events.waiting >= MAX_PEER_EVENTS
     }

@@ -20,7 +20,7 @@ use crate::run::Signals;
 use tresse_console::say::{complain, say};
 
 /// How long commands may take to end once they were told to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(5);
 /// Packets that are this late, in microseconds, show that the emulator had to wait for other processes.
 const BUSY_US: f64 = 1000.0;
 /// Later than any command ends.
@@ -290,7 +290,7 @@ impl<'a> Play<'a> {
             () = sleep_until(next) => match self.ending {
                 Some(_) => {
                     self.tell(Signal::SIGKILL);
-                    self.ending = Some(Instant::now() + PATIENCE);
+                    self.ending = Some(Instant::now() + GRACE);
                 }
                 None if started => self.end(),
                 None => {}
@@ -330,7 +330,7 @@ impl<'a> Play<'a> {
     }
 
     fn end(&mut self) {
-        self.ending = Some(Instant::now() + PATIENCE);
+        self.ending = Some(Instant::now() + GRACE);
         self.tell(Signal::SIGTERM);
     }
 

@@ -25,10 +25,10 @@ mod local;
 const LIBRARY: &str = "libtresse_preload.so";
 
 /// How long associations that the program left behind may take to shut down, unless a signal comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(30);
 
 /// The same if a signal has ended the program: the sender of the signal waits.
-const SHORT_PATIENCE: Duration = Duration::from_secs(3);
+const SHORT_GRACE: Duration = Duration::from_secs(3);
 
 /// A program that handles a signal ends because of it if it does so within this time.
 const RECENT: Duration = Duration::from_secs(5);
@@ -201,14 +201,14 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
                     }
                 }
                 result = &mut end => {
-                    let patience = match (&result, last_signal) {
+                    let grace = match (&result, last_signal) {
                         (Ok(Ok(status)), Some((signal, at))) => {
-                            patience(*status, signal, at.elapsed())
+                            grace(*status, signal, at.elapsed())
                         }
-                        _ => PATIENCE,
+                        _ => GRACE,
                     };
                     status = Some(result);
-                    return Stop { close: false, patience };
+                    return Stop { close: false, grace };
                 }
             }
         }
@@ -231,9 +231,9 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
 }
 
 /// How long associations may take to shut down of a program that got a signal `since` that time.
-fn patience(status: ExitStatus, signal: Signal, since: Duration) -> Duration {
+fn grace(status: ExitStatus, signal: Signal, since: Duration) -> Duration {
     let by_signal = i32::from(exit_code(status)) == 128 + signal.as_raw();
-    if by_signal || since < RECENT { SHORT_PATIENCE } else { PATIENCE }
+    if by_signal || since < RECENT { SHORT_GRACE } else { GRACE }
 }
 
 fn start(args: &Args, library: &Path, engine: &Path) -> Result<Child, String> {
@@ -297,11 +297,11 @@ mod tests {
     fn only_a_signal_that_ends_the_program_hurries() {
         let hour = Duration::from_secs(3600);
         let (exited, killed) = (|code: i32| ExitStatus::from_raw(code << 8), ExitStatus::from_raw);
-        assert_eq!(patience(exited(0), Signal::INT, hour), PATIENCE);
-        assert_eq!(patience(exited(1), Signal::INT, hour), PATIENCE);
-        assert_eq!(patience(exited(0), Signal::TERM, Duration::from_secs(1)), SHORT_PATIENCE);
-        assert_eq!(patience(exited(130), Signal::INT, hour), SHORT_PATIENCE);
-        assert_eq!(patience(killed(15), Signal::TERM, hour), SHORT_PATIENCE);
-        assert_eq!(patience(killed(11), Signal::INT, hour), PATIENCE);
+        assert_eq!(grace(exited(0), Signal::INT, hour), GRACE);
+        assert_eq!(grace(exited(1), Signal::INT, hour), GRACE);
+        assert_eq!(grace(exited(0), Signal::TERM, Duration::from_secs(1)), SHORT_GRACE);
+        assert_eq!(grace(exited(130), Signal::INT, hour), SHORT_GRACE);
+        assert_eq!(grace(killed(15), Signal::TERM, hour), SHORT_GRACE);
+        assert_eq!(grace(killed(11), Signal::INT, hour), GRACE);
     }
 }

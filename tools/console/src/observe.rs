@@ -15,7 +15,7 @@ use crate::say::{complain, complain_of_loss};
 use crate::units::parse_bytes;
 
 /// How long what was recorded may take to reach its files at the end.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Options of everything that runs an endpoint.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -117,7 +117,7 @@ impl Observing {
     /// Waits a while until all is written. What could not be written was reported when it happened.
     pub fn finish(&self) {
         if let Some(spool) = &self.spool
-            && !spool.flush(PATIENCE)
+            && !spool.flush(TIMEOUT)
         {
             warn("some records could not be written in time");
         }

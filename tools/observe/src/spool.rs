@@ -193,10 +193,10 @@ impl Spool {
         self.handle.0.lock().stats
     }
 
-    /// Waits until all is written, at most for `patience`; `false` if that was not enough.
+    /// Waits until all is written, at most for `timeout`; `false` if that was not enough.
     #[must_use]
-    pub fn flush(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    pub fn flush(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
         let shared = &self.handle.0;
         let mut state = shared.lock();
         while state.waiting > 0 || state.changed || state.writing {

@@ -214,9 +214,8 @@ impl<'a> Monitor<'a> {
     /// Fails when the peer should have done something and has not for the whole timeout.
     async fn watch_progress(&self) -> Failure {
         // A receiver cannot know of more than one message in an interval.
-        let patience =
-            self.session.timeout.max(3 * self.session.test.interval().unwrap_or_default());
-        let mut ticks = interval((patience / 20).clamp(RTT_SAMPLING, Duration::from_secs(1)));
+        let limit = self.session.timeout.max(3 * self.session.test.interval().unwrap_or_default());
+        let mut ticks = interval((limit / 20).clamp(RTT_SAMPLING, Duration::from_secs(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut progress, mut since) = ((Amounts::default(), 0), Instant::now());
         loop {
@@ -231,10 +230,10 @@ impl<'a> Monitor<'a> {
             };
             if now != progress || !expecting {
                 (progress, since) = (now, Instant::now());
-            } else if since.elapsed() >= patience {
+            } else if since.elapsed() >= limit {
                 return Failure::Failed(format!(
                     "the peer made no progress for {} (--timeout)",
-                    Time(patience)
+                    Time(limit)
                 ));
             }
         }

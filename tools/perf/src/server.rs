@@ -19,7 +19,7 @@ use super::{flow, receiver, sender, setup};
 use tresse_console::say::{complain, say};
 
 /// How long the client may take to say what it wants, and to end when all is done.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves until it is interrupted.
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
@@ -184,7 +184,7 @@ async fn run_session(session: &Session) -> (Outcome, Result<(), Failure>) {
     if result.is_ok() {
         // The client ends the association. Its result stands already, so how it does is its
         // own matter, but a client that forgets must not stay for ever.
-        if timeout(PATIENCE, session.association.closed()).await.is_err() {
+        if timeout(TIMEOUT, session.association.closed()).await.is_err() {
             session.association.abort("the test is over");
         }
     }
@@ -196,7 +196,7 @@ async fn request(
     association: &Association,
     profile: &Profile,
 ) -> Result<(Test, DelayKind), Failure> {
-    let hello = timeout(PATIENCE, association.recv())
+    let hello = timeout(TIMEOUT, association.recv())
         .await
         .map_err(|_| Failure::Failed("it asked for nothing".into()))?;
     let hello = hello.map_err(|closed| Failure::closed(&closed, profile))?;
@@ -211,7 +211,7 @@ async fn request(
     };
     if let Some(reason) = reason {
         let _ = protocol::send(association, &Control::Refused { reason: reason.clone() }).await;
-        let _ = timeout(PATIENCE, association.shutdown()).await;
+        let _ = timeout(TIMEOUT, association.shutdown()).await;
         return Err(Failure::Failed(format!("refused: {reason}")));
     }
     let shared = theirs.is_some() && theirs == clock::name() && !test.round_trip;

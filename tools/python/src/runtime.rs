@@ -20,7 +20,7 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::errors::error;
 
 /// How long what calls Python may take when the interpreter ends.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The runtime, once it is needed; the handle stays when it has gone.
 struct Held {
@@ -88,7 +88,7 @@ pub(crate) fn shut_down(py: Python<'_>) {
     py.detach(|| {
         let runtime = held().runtime.take();
         if let Some(runtime) = runtime {
-            runtime.shutdown_timeout(PATIENCE);
+            runtime.shutdown_timeout(TIMEOUT);
         }
     });
 }

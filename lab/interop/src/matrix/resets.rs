@@ -23,8 +23,8 @@ pub(super) const PAYLOAD: Payload =
 /// is reset only then.
 const BURST: u64 = 8;
 const PAUSE: Duration = Duration::from_millis(20);
-/// So often a request is sent again before it counts as one that is not answered.
-const PATIENCE: u64 = 3;
+/// How often a request is sent again before it counts as one that is not answered.
+const REPETITIONS: u64 = 3;
 
 /// Those of [`PAYLOAD`].
 fn all() -> Vec<StreamId> {
@@ -261,8 +261,8 @@ pub(super) async fn outcome(
     mut find: impl FnMut(&Event) -> Option<ReconfigurationOutcome>,
 ) {
     let name = scene.cell.peer.name();
-    let patience = async {
-        while association.stats().reconfigurations_repeated < PATIENCE
+    let unanswered = async {
+        while association.stats().reconfigurations_repeated < REPETITIONS
             || (responses(scene) == 0 && !hears(scene))
         {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -283,7 +283,7 @@ pub(super) async fn outcome(
     tokio::pin!(answer);
     let answered = tokio::select! {
         answered = &mut answer => Some(answered),
-        () = patience => None,
+        () = unanswered => None,
     };
     match answered {
         Some(ReconfigurationOutcome::Performed) => {}
@@ -293,7 +293,7 @@ pub(super) async fn outcome(
         None if responses(scene) == 0 && hears(scene) => Unsupported(format!(
             "{name} does not answer {parameter}: no Re-configuration Response came to any of the {} chunks, while it \
              said other things (RFC 6525 §5.2.1)",
-            PATIENCE + 1
+            REPETITIONS + 1
         )).raise(),
         // It says that it will.
         None => assert_eq!(answer.await, ReconfigurationOutcome::Performed, "{parameter}"),

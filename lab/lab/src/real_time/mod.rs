@@ -29,7 +29,7 @@ pub(crate) fn prepare() -> Result<(), String> {
 /// Two hosts and what is between them.
 pub(crate) struct Stage {
     emulation: Emulation,
-    patience: Duration,
+    limit: Duration,
 }
 
 /// One endpoint to be.
@@ -63,16 +63,16 @@ impl Place {
 
 impl Stage {
     /// Starts the links, whose random decisions follow from `seed`. Nothing on it may take longer than
-    /// `patience`.
+    /// `limit`.
     pub(crate) fn start(
         links: (&LinkConfig, &LinkConfig),
         seed: u64,
-        patience: Duration,
+        limit: Duration,
     ) -> Result<Stage, String> {
         let links = LinkFile { seed, ..LinkFile::new(links.0.clone(), links.1.clone()) };
         let settings = Settings { realtime: true, ..Settings::default() };
         let emulation = Emulation::start(&links, &settings).map_err(|error| error.to_string())?;
-        Ok(Stage { emulation, patience })
+        Ok(Stage { emulation, limit })
     }
 
     /// Has the accepting endpoint at `side` and the one that connects, on the other side, do what they
@@ -143,8 +143,8 @@ impl Stage {
         runtime.block_on(async {
             let endpoint = Endpoint::bind(config).map_err(|error| format!("endpoint: {error}"))?;
             let place = Place { endpoint, peer, association: role.association };
-            let limited = tokio::time::timeout(self.patience, program(place)).await;
-            limited.map_err(|_| format!("it took longer than {:?}", self.patience))?
+            let limited = tokio::time::timeout(self.limit, program(place)).await;
+            limited.map_err(|_| format!("it took longer than {:?}", self.limit))?
         })
     }
 

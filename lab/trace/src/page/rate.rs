@@ -6,7 +6,7 @@ const INTERVALS: f64 = 150.0;
 /// The first length of an interval in which bytes are summed, in seconds.
 const FINEST: f64 = 1e-4;
 
-/// So many of them are held at most, and a tenth of that at least once they have been joined: twice [`INTERVALS`], so that what is
+/// How many of them are held at most, and a tenth of that at least once they have been joined: twice [`INTERVALS`], so that what is
 /// drawn are sums of whole ones.
 const MOST: usize = 3000;
 

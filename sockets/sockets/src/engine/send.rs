@@ -19,7 +19,7 @@ use tresse_socket_protocol::protocol::{HEADER, TxHeader, flag, kind};
 /// A message that may be sent.
 #[derive(Default)]
 pub(super) struct Allowed {
-    /// So many streams are there, 0 if the client is to ask again.
+    /// How many streams there are, 0 if the client is to ask again.
     streams: u16,
     pub(super) association: u32,
     /// Bytes that may be written to that association of a one-to-many socket before the client asks again. The message

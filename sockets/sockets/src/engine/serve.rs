@@ -108,7 +108,7 @@ pub struct Stop {
     /// Otherwise the engine goes on until no program has a socket any more.
     pub close: bool,
     /// How long associations may then take to shut down.
-    pub patience: Duration,
+    pub grace: Duration,
 }
 
 /// An engine that is ready to serve.
@@ -215,7 +215,7 @@ impl Server {
         self.engine.borrow().raw.monitor()
     }
 
-    /// Serves until `stop` is ready, and ends as it says; its patience is over at once when `hurry` is ready.
+    /// Serves until `stop` is ready, and ends as it says; that time is over at once when `hurry` is ready.
     /// What has not ended by then is aborted.
     ///
     /// # Errors
@@ -255,14 +255,14 @@ impl Server {
 /// Waits until no program has a socket, and then, for a while, until the associations have ended.
 async fn drain(engine: &Shared, stop: Stop, hurry: impl Future<Output = ()>) {
     let patient = async {
-        let deadline = Instant::now() + stop.patience;
+        let deadline = Instant::now() + stop.grace;
         while !engine.borrow().sockets.is_empty() {
             if stop.close {
                 engine.borrow_mut().close_all(Instant::now() >= deadline);
             }
             sleep(Duration::from_millis(10)).await;
         }
-        let deadline = if stop.close { deadline } else { Instant::now() + stop.patience };
+        let deadline = if stop.close { deadline } else { Instant::now() + stop.grace };
         let _ = timeout_at(deadline, all_ended(engine)).await;
     };
     tokio::select! {

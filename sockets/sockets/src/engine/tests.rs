@@ -93,7 +93,7 @@ fn run_engine(
         let mut result = None;
         let stop = async {
             result = stop.await.ok();
-            Stop { close: false, patience: Duration::from_secs(5) }
+            Stop { close: false, grace: Duration::from_secs(5) }
         };
         let engine = std::rc::Rc::clone(&server.engine);
         let watched = async {

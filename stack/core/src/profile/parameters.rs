@@ -170,7 +170,7 @@ parameters! {
         max_init_retransmits: u32 = 8,
         /// The longest that T1-init and T1-cookie wait, in milliseconds, should RTO.Max be more
         /// (`sinit_max_init_timeo`, RFC 6458 §8.1.3); 0 is no limit. Default 0. Less gives a quicker
-        /// answer where nobody is, and less patience with a slow network.
+        /// answer where nobody is, and gives up a slow network sooner.
         max_init_rto_ms: f64 [0.0, 3.6e6] = 0.0,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.
         cookie_life_ms: f64 [1.0, 3.6e6] = 60_000.0,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tresse_observe::Snapshot;
 
 /// How long connecting, and each wait for more, may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The most bytes of an answer; 1000 associations of 8 paths are some 8 MB.
 const MAX_ANSWER: u64 = 64 << 20;
@@ -20,9 +20,9 @@ pub(super) fn snapshot(address: SocketAddr) -> Result<Snapshot, String> {
 }
 
 fn get(address: SocketAddr) -> std::io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let request =
         format!("GET /metrics.json HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;

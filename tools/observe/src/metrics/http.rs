@@ -20,7 +20,7 @@ use crate::spool::Spool;
 const MAX_CLIENTS: usize = 32;
 
 /// How long a client may take, from its connection to the last byte of the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes of a request's head.
 const MAX_HEAD: usize = 8192;
@@ -90,7 +90,7 @@ impl MetricsServer {
                     let source = Arc::clone(&source);
                     // A client that fails or takes too long is of no interest to others.
                     clients.spawn(async move {
-                        let _ = timeout(PATIENCE, serve(stream, source)).await;
+                        let _ = timeout(TIMEOUT, serve(stream, source)).await;
                     });
                 }
                 // Descriptors are used up, or the client has gone already.

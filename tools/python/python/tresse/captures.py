@@ -64,7 +64,7 @@ def read_capture(
     """Analyses captures (pcap, pcapng) and qlog files made at one end, and at the other one (`receiver`) if there are any:
     only both together tell what was lost on the way.
 
-    `udp_ports`: those that carry SCTP besides 9899. `missing_reports`: after so many a fast retransmit is one.
+    `udp_ports`: those that carry SCTP besides 9899. `missing_reports`: after how many a fast retransmit is one.
     `rto_min_ms`: RTO.Min of the estimate of RTO.
 
     Raises `TresseError` if a file cannot be read or is no capture.

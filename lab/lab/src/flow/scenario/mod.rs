@@ -34,7 +34,7 @@ use network::Network;
 use source::{End, Program, Receiver, Source};
 
 /// Beyond the time that the workload names, for the last recovery; a run that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(4 * 3600);
+const RESERVE: Duration = Duration::from_secs(4 * 3600);
 /// How long a run goes on after its last message, where not all need arrive.
 const LAST_RECOVERY: Duration = Duration::from_secs(2);
 /// No run needs this many events.
@@ -210,7 +210,7 @@ impl Network {
             }
         }
         let duration = flow.workload.duration_s().unwrap_or(0.0);
-        let limit = Time::ZERO + Duration::from_secs_f64(duration) + PATIENCE;
+        let limit = Time::ZERO + Duration::from_secs_f64(duration) + RESERVE;
         match self.simulation.run(limit) {
             StopReason::Stopped => Ok(mark),
             reason => {

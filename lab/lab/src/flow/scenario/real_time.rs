@@ -18,7 +18,7 @@ use crate::real_time::{Done, Packets, Place, Role, Stage};
 use crate::seed;
 
 /// Beyond the time that the workload takes.
-const PATIENCE: Duration = Duration::from_secs(300);
+const RESERVE: Duration = Duration::from_secs(300);
 /// Between the last delivery and the shutdown.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -52,7 +52,7 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     let duration = Duration::from_secs_f64(flow.workload.duration_s().unwrap_or(0.0));
     let links = (&flow.topology.forward, &flow.topology.backward);
     let network_seed = seed::network(run.seed, run.replication);
-    let stage = Stage::start(links, network_seed, duration + PATIENCE)?;
+    let stage = Stage::start(links, network_seed, duration + RESERVE)?;
 
     let profile = run.setup.sender.profile()?;
     let association = run.setup.experiment.association(profile);

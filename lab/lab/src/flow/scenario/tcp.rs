@@ -11,7 +11,7 @@ use tresse_sim::tcp::{Options, Sink, Source, Traffic};
 use tresse_sim::{HostId, Route, Simulation, StopReason};
 
 use super::retransmissions::put_resends;
-use super::{EVENT_LIMIT, Measured, PATIENCE};
+use super::{EVENT_LIMIT, Measured, RESERVE};
 use crate::capture;
 use crate::flow::record::Traces;
 use crate::flow::run::FlowRun;
@@ -105,7 +105,7 @@ impl Pair {
         let duration = Duration::from_secs_f64(flow.workload.duration_s().unwrap_or(0.0));
         let endless = matches!(&flow.workload, Workload::Bulk(b) if b.duration_s.is_some());
         if !endless {
-            return match self.simulation.run(Time::ZERO + duration + PATIENCE) {
+            return match self.simulation.run(Time::ZERO + duration + RESERVE) {
                 StopReason::Stopped => Ok(()),
                 reason => Err(format!("did not come to an end: {reason:?}")),
             };

@@ -16,7 +16,7 @@ use super::{Ended, counters_of};
 use crate::real_time::{Done, Place, Role, Stage, Transmissions};
 
 /// Beyond the time that the schedule takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const RESERVE: Duration = Duration::from_secs(120);
 /// Time for duplicates and their reports.
 const SETTLE: Duration = Duration::from_secs(1);
 
@@ -33,8 +33,7 @@ pub(in super::super) fn run(spec: &RunSpec) -> Result<RunRecord, String> {
     let setup = &spec.setup;
     let forward = LinkConfig { drop_data: packet.into_iter().collect(), ..setup.forward.clone() };
     let duration = spec.schedule.last().map_or(Duration::ZERO, |m| m.at);
-    let stage =
-        Stage::start((&forward, &setup.backward), spec.network_seed(), duration + PATIENCE)?;
+    let stage = Stage::start((&forward, &setup.backward), spec.network_seed(), duration + RESERVE)?;
 
     let association = setup.association.config(&setup.profile);
     let seen = Transmissions::default();

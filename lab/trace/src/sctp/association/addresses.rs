@@ -32,7 +32,7 @@ pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
     }
 }
 
-/// So many chunks of a quoted packet are named.
+/// How many chunks of a quoted packet are named at most.
 const MOST_QUOTED: usize = 8;
 
 /// The chunks of a packet that was dropped. It may be damaged anywhere.

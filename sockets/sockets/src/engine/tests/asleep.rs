@@ -140,7 +140,7 @@ fn sleeping(visits: Visits, then: impl FnOnce(&mut Engine)) -> Woken {
             let options = SendOptions::default();
             association.send_with(StreamId(0), LAST.to_vec(), options).await.unwrap();
             read = program.await.ok();
-            Stop { close: true, patience: Duration::from_secs(5) }
+            Stop { close: true, grace: Duration::from_secs(5) }
         };
         server.run(stop, std::future::pending()).await.unwrap();
         let (told, mut messages) = read.unwrap();

@@ -134,7 +134,7 @@ fn three_thousand_that_do_nothing_cost_next_to_nothing() {
             assert!(idle.time.as_secs_f64() < 0.1 * seconds, "{:?}", idle.time);
             engine.borrow_mut().abort_all();
             drop(sockets);
-            Stop { close: true, patience: Duration::from_secs(5) }
+            Stop { close: true, grace: Duration::from_secs(5) }
         };
         server.run(stop, std::future::pending()).await.unwrap();
     });

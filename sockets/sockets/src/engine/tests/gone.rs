@@ -105,7 +105,7 @@ fn abandoned<T>(
             if end == End::AfterPeer {
                 let _ = over.await;
             }
-            Stop { close: false, patience: Duration::from_millis(100) }
+            Stop { close: false, grace: Duration::from_millis(100) }
         };
         let peer_sees = async {
             let association = peer.accept().await.unwrap();
@@ -141,7 +141,7 @@ const STYLES: [i32; 2] = [SOCK_STREAM, SOCK_SEQPACKET];
 /// nothing ends the association for as long as T5-shutdown-guard runs (five minutes); the engine does not
 /// stay that long, and tells the peer.
 #[test]
-fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
+fn a_peer_that_reads_no_more_is_told_when_the_time_is_over() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let Stage { folder, server, peer } = Stage::new(&Profile::tresse(), 4096);
@@ -153,7 +153,7 @@ fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
         });
         let stop = async {
             program.await.unwrap();
-            Stop { close: false, patience: Duration::from_millis(100) }
+            Stop { close: false, grace: Duration::from_millis(100) }
         };
         let (ended, accepted) =
             tokio::join!(server.run(stop, std::future::pending()), peer.accept());
@@ -282,7 +282,7 @@ fn where_nobody_speaks_sctp_connections_are_refused() {
         let mut refused = Ok(());
         let stop = async {
             refused = program.await.unwrap();
-            Stop { close: true, patience: Duration::ZERO }
+            Stop { close: true, grace: Duration::ZERO }
         };
         server.run(stop, std::future::pending()).await.unwrap();
         assert_eq!(refused, Err(errno::ECONNREFUSED));

@@ -207,11 +207,11 @@ fn who_does_not_ask_is_held_up() {
     });
 }
 
-/// Whether the descriptor becomes writable within so many milliseconds.
-fn is_writable(client: &Client, patience: i64) -> bool {
+/// Whether the descriptor becomes writable within this many milliseconds.
+fn is_writable(client: &Client, timeout: i64) -> bool {
     let mut fds = [PollFd::new(&client.fd, PollFlags::OUT)];
-    let patience = Timespec { tv_sec: 0, tv_nsec: patience * 1_000_000 };
-    poll(&mut fds, Some(&patience)).unwrap() > 0
+    let timeout = Timespec { tv_sec: 0, tv_nsec: timeout * 1_000_000 };
+    poll(&mut fds, Some(&timeout)).unwrap() > 0
 }
 
 /// As in the kernel an only association without room keeps the descriptor from being writable; but not when there is another

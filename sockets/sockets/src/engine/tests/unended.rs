@@ -19,7 +19,7 @@ fn write(client: &Client, header: TxHeader, len: usize) {
     assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
 }
 
-/// A one-to-many socket with the option, and how messages to each of so many peers begin.
+/// A one-to-many socket with the option, and how messages to each of `count` peers begin.
 fn one_to(path: &Path, count: u16) -> (Client, Vec<(Client, TxHeader)>) {
     let client = Client::socket(path, SOCK_SEQPACKET);
     client.set(EXPLICIT_EOR, &1_u32.to_ne_bytes()).unwrap();

@@ -116,7 +116,7 @@ impl Reconfiguration {
         }
     }
 
-    /// So many events wait that the peer has to wait, too.
+    /// Too many events wait: the peer has to wait, too.
     fn tells_too_much(&self, cx: &Common<'_>) -> bool {
         self.waiting.len() >= MAX_WAITING || cx.journal.is_full()
     }

@@ -6,7 +6,7 @@ use super::super::HeartbeatInfo;
 
 /// MAX_PROBES (RFC 8899 §5.1.2).
 pub(super) const MAX_PROBES: u8 = 3;
-/// So many are remembered.
+/// How many are remembered.
 const REMEMBERED: usize = MAX_PROBES as usize;
 
 /// Where the bytes are that make a probe as long as it is to be.

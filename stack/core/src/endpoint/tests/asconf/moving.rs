@@ -212,7 +212,7 @@ fn with_probes_nothing_waits_for_a_timer_after_a_change() {
     assert_eq!(mobile.pair.end(Side::A).stats(mobile.ids[0]).unwrap().timeouts, 0);
 }
 
-/// So many messages leave on the first path just before its network is gone, and only the other path leads through the other
+/// This many messages leave on the first path just before its network is gone, and only the other path leads through the other
 /// network. How long after they had left that is gone over for the first time, and the RTO by then.
 fn until_the_other_path(name: &str, messages: u32) -> (Duration, Duration) {
     let with_probes = profile(name, "");
