@@ -2,6 +2,7 @@
 //! it would let them go.
 
 use crate::ids::LossCause;
+use crate::profile::Profile;
 
 /// What was permitted at the last events, and is not used up.
 #[derive(Debug, Default)]
@@ -18,10 +19,10 @@ pub(crate) struct CwndOverrides {
 }
 
 impl CwndOverrides {
-    /// One packet of lost chunks may leave; the rest may have to wait for a SACK.
-    pub(super) fn retransmit(&mut self, rest_waits: bool) {
+    /// What is lost may leave: one packet of it, whatever cwnd says; the rest may have to wait for a SACK.
+    pub(super) fn retransmit(&mut self, profile: &Profile) {
         self.retransmit_now = true;
-        self.rest_waits = rest_waits;
+        self.rest_waits = profile.congestion.one_packet_until_sack;
     }
 
     /// One packet of lost chunks may leave.

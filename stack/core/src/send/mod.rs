@@ -5,7 +5,8 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Outbound`](outbound::Outbound) | user data: what waits, what is outstanding, how much the peer takes |
-//! | [`Gate`](gate::Gate) | what may leave now, and where; with the state of a closed window in it |
+//! | [`Gate`](gate::Gate) | what may leave now, and where; a view of the others |
+//! | [`ZeroWindow`](zero_window::ZeroWindow), [`CwndOverrides`](cwnd_overrides::CwndOverrides) | a closed window, and packets that leave whatever cwnd says |
 //! | [`Abandonment`](abandon::Abandonment) | messages that are given up, and how the peer passes over them |
 //! | [`Distribution`](distribution::Distribution) | which path carries what, while several do at once |
 //! | [`Contradictions`](contradictions::Contradictions) | SACKs that take back what none has a reason to |

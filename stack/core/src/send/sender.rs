@@ -15,12 +15,13 @@ use tresse_wire::Tsn;
 
 use super::abandon::Abandonment;
 use super::contradictions::Contradictions;
+use super::cwnd_overrides::CwndOverrides;
 use super::distribution::Distribution;
 use super::gate::Gate;
 use super::outbound::Outbound;
+use super::zero_window::ZeroWindow;
 use crate::config::AssociationConfig;
 use crate::handshake::Capabilities;
-use crate::profile::Profile;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::AckOutcome;
 use crate::time::Time;
@@ -61,7 +62,8 @@ struct Work {
 #[derive(Debug)]
 pub(crate) struct Sender {
     data: Outbound,
-    gate: Gate,
+    overrides: CwndOverrides,
+    zero_window: ZeroWindow,
     distribution: Distribution,
     abandonment: Abandonment,
     recovery: Recovery,
@@ -77,7 +79,8 @@ impl Sender {
     pub(crate) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
         Sender {
             data: Outbound::new(initial_tsn, config),
-            gate: Gate::default(),
+            overrides: CwndOverrides::default(),
+            zero_window: ZeroWindow::default(),
             distribution: Distribution::new(&config.profile.multipath),
             abandonment: Abandonment::default(),
             recovery: Recovery::new(&config.profile, false, false),
@@ -113,9 +116,9 @@ impl Sender {
         &mut self.data
     }
 
-    /// What is lost may leave: one packet of it, whatever cwnd says.
-    fn retransmit_now(&mut self, profile: &Profile) {
-        self.gate.overrides.retransmit(profile.congestion.one_packet_until_sack);
+    /// What may leave now.
+    const fn gate(&self) -> Gate<'_> {
+        Gate::new(&self.data, &self.overrides, &self.zero_window)
     }
 
     /// The stream is thin.

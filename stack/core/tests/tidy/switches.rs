@@ -36,7 +36,7 @@ const RULES: [(&str, &[&str], &str); 22] = [
     ("congestion.idle_decay", &["congestion/rfc9260.rs"], "§7.2.1, which others leave out"),
     ("congestion.initial_window", &["congestion/rfc9260.rs"], "§7.2.1 or RFC 2960 §7.2.1"),
     ("congestion.one_packet_after_timeout", &["send/windows.rs"], "§7.2.3, which others leave out"),
-    ("congestion.one_packet_until_sack", &["send/sender.rs"], "§6.3.3 E3 as ns-2 has it"),
+    ("congestion.one_packet_until_sack", &["send/cwnd_overrides.rs"], "§6.3.3 E3 as ns-2 has it"),
     ("fast_retransmit.alternate_path", &["send/single.rs"], "RFC 2960 §6.4"),
     (
         "fast_retransmit.fast_recovery",

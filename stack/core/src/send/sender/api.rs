@@ -11,6 +11,7 @@ use crate::reliability::Reliability;
 use crate::scoreboard::Outstanding;
 use crate::send::abandon::Abandonment;
 use crate::send::context::{self, Context};
+use crate::send::gate;
 use crate::time::Time;
 
 impl Sender {
@@ -26,7 +27,7 @@ impl Sender {
         let options = SendOptions { reliability: Some(reliability), ..options };
         self.data.push(cx.now, stream, payload, options);
         if self.data.board().is_empty() {
-            self.gate.watch_window(cx, &self.data);
+            gate::watch_window(&mut self.zero_window, cx, &self.data);
         }
         if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
             cx.paths.opportunity(cx.profile());
@@ -73,14 +74,14 @@ impl Sender {
     pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
         for path in cx.paths.ids() {
             if self.data.board().earliest(path).is_some() {
-                cx.arm_t3(path, &self.gate.zero_window);
+                cx.arm_t3(path, &self.zero_window);
             }
         }
     }
 
     /// No timer of its own runs any more; those of the paths are stopped apart.
     pub(crate) fn stop_timers(&mut self) {
-        self.gate.zero_window.stop_timer();
+        self.zero_window.stop_timer();
     }
 
     /// Declares everything in flight lost: the packets that carried it are known to be void.
@@ -131,7 +132,7 @@ impl Sender {
             return true;
         }
         self.lose(cx, first, LossCause::Timeout);
-        self.gate.overrides.retransmit_one();
+        self.overrides.retransmit_one();
         true
     }
 
@@ -141,7 +142,7 @@ impl Sender {
         if self.abandonment.forward_after_timeout(cx, &self.data, path)
             && self.data.board().first_lost().is_none()
         {
-            self.gate.overrides.on_retransmitted();
+            self.overrides.on_retransmitted();
         }
     }
 
@@ -187,7 +188,7 @@ impl Sender {
         let written = self.abandonment.write_forward(cx, &self.data, packet.writer(), path);
         // RFC 3758 §3.5 C5
         if written && !cx.paths[path].t3.is_running() {
-            cx.arm_t3(path, &self.gate.zero_window);
+            cx.arm_t3(path, &self.zero_window);
         }
     }
 }

@@ -75,14 +75,14 @@ impl Sender {
 
     /// Carries out what the recovery algorithms decided.
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
-        self.gate.overrides.add_extra(decisions.send_new);
+        self.overrides.add_extra(decisions.send_new);
         if let Some(cause) = decisions.new_early {
             cx.journal.stats.count_loss_probe(cause);
         }
         let repeat = decisions
             .repeat
             .filter(|repeat| self.abandonment.lets_repeat(cx, &mut self.data, *repeat));
-        self.gate.overrides.repeat(repeat);
+        self.overrides.repeat(repeat);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut fresh = 0u32; // The same for losses that no mark has answered for.
@@ -194,7 +194,7 @@ impl Sender {
                 cx.paths[path].window.begin_reduction(profile);
             }
         }
-        self.retransmit_now(profile);
+        self.overrides.retransmit(profile);
         cx.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
             let recovering = cx.strategy.recovering_with(paths);

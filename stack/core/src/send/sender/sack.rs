@@ -8,6 +8,7 @@ use crate::event::{LossCause, TraceEvent};
 use crate::path::PathId;
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 use crate::send::context::Context;
+use crate::send::gate;
 use crate::time::Time;
 
 /// What an acknowledgement leaves to the association.
@@ -59,7 +60,7 @@ impl Sender {
             let marks = SackMarks { timestamp_echo, retransmit_bit, packets, repeats };
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
-            self.gate.watch_window(cx, &self.data);
+            gate::watch_window(&mut self.zero_window, cx, &self.data);
             cx.paths.opportunity(cx.profile());
             effects
         });
@@ -80,7 +81,7 @@ impl Sender {
             let marks = SackMarks { timestamp_echo, retransmit_bit: true, packets: 0, repeats };
             let effects = self.after_acks(cx, &mut work, marks);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
-            self.gate.watch_window(cx, &self.data);
+            gate::watch_window(&mut self.zero_window, cx, &self.data);
             effects
         });
         self.work = Some(work);
@@ -137,8 +138,8 @@ impl Sender {
         if progress {
             cx.renew_wait(&self.data);
         }
-        self.gate.zero_window.on_answer(progress);
-        self.gate.overrides.on_sack();
+        self.zero_window.on_answer(progress);
+        self.overrides.on_sack();
         let in_recovery = cx.paths.in_fast_recovery();
         cx.end_fast_recovery(&self.data);
         self.recovery.on_acked(self.data.board().cumulative(), work.outcome.has_gaps);
@@ -153,7 +154,7 @@ impl Sender {
         self.abandonment.forward_after_ack(cx, &self.data, work.outcome.passed);
         self.update_timers(cx, &work.outcome);
         if self.data.board().is_empty() {
-            self.gate.zero_window.stop_probing();
+            self.zero_window.stop_probing();
         }
         Effects::Taken { progress }
     }
@@ -188,7 +189,7 @@ impl Sender {
     /// What the peer had no room for leaves again now that there is some.
     fn resend_dropped_probe(&mut self, cx: &mut Context<'_>) {
         let room = self.data.peer_room();
-        for seq in self.gate.zero_window.take_dropped(self.data.board(), room, cx.paths.ids()) {
+        for seq in self.zero_window.take_dropped(self.data.board(), room, cx.paths.ids()) {
             self.lose(cx, seq, LossCause::ZeroWindowProbe);
         }
     }

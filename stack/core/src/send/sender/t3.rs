@@ -72,8 +72,8 @@ impl Sender {
             (age, board.packets_outstanding() + self.data.queue().messages())
         };
         let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), &outstanding);
-        let Some(wait) = wait.filter(|_| !self.gate.zero_window.is_probing()) else {
-            cx.arm_t3(path, &self.gate.zero_window);
+        let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
+            cx.arm_t3(path, &self.zero_window);
             return;
         };
         let at = cx.paths[path].rtt.expiry(now, now + wait);
@@ -104,7 +104,7 @@ impl Sender {
         let profile = cx.profile();
         cx.journal.stats.timeouts += 1;
         cx.paths[path].t3.on_expired();
-        let expiry = self.gate.zero_window.on_timeout(self.data.peer_room());
+        let expiry = self.zero_window.on_timeout(self.data.peer_room());
         if !expiry.is_probe_answered() {
             let thin = self.is_thin();
             let p = &mut cx.paths[path];
@@ -161,7 +161,7 @@ impl Sender {
                 }
             }
         }
-        self.retransmit_now(cx.profile());
+        self.overrides.retransmit(cx.profile());
         self.forward_after_timeout(cx, path);
         cx.paths.opportunity(cx.profile());
     }

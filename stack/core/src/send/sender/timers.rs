@@ -12,7 +12,7 @@ use crate::time::Time;
 impl Sender {
     /// When the window of the peer is probed, if it is closed.
     pub(crate) const fn window_probe_deadline(&self) -> Option<Time> {
-        self.gate.zero_window.deadline()
+        self.zero_window.deadline()
     }
 
     /// The earliest of the other deadlines.
@@ -37,7 +37,7 @@ impl Sender {
     pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) -> Silent {
         let now = cx.now;
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
-        if self.gate.zero_window.on_timer(now) {
+        if self.zero_window.on_timer(now) {
             cx.paths.opportunity(cx.profile());
         }
         if due(cx.paths.question_deadline()) {
@@ -87,7 +87,7 @@ impl Sender {
                 p.rtt.back_off(profile);
             }
             // RFC 8985 §7.3: T3-rtx is the last resort, should that fail.
-            cx.arm_t3(path, &self.gate.zero_window);
+            cx.arm_t3(path, &self.zero_window);
         }
         self.act_on_losses(cx, &mut decisions);
         cx.paths.opportunity(cx.profile());

@@ -13,6 +13,7 @@ use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};
 use crate::send::context::Context;
+use crate::send::gate::Gate;
 use crate::send::zero_window;
 use crate::state::State;
 use crate::streams::send_queue::Policy;
@@ -26,10 +27,9 @@ impl Sender {
     pub(crate) fn plan(&mut self, cx: &mut Context<'_>, answer: Option<PathId>) -> Option<Plan> {
         // A detector may want new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions(cx);
-        let now_or_never = self.gate.overrides.retransmits_now();
-        let waits = (held || self.gate.overrides.rest_waits()) && !now_or_never;
-        let lost =
-            if waits { None } else { self.gate.next_lost(cx, &self.data, answer, now_or_never) };
+        let now_or_never = self.overrides.retransmits_now();
+        let waits = (held || self.overrides.rest_waits()) && !now_or_never;
+        let lost = if waits { None } else { self.gate().next_lost(cx, answer, now_or_never) };
         if let Some((seq, path)) = lost.filter(|(seq, _)| self.data.peer_room().takes_again(*seq)) {
             cx.decay_idle(&self.data, path);
             return Some(Plan { path, what: What::Lost(seq) });
@@ -42,7 +42,8 @@ impl Sender {
         if waiting && !cx.strategy.passes_waiting() {
             return None;
         }
-        let path = self.gate.new_data_path(cx, &self.data, &mut self.distribution)?;
+        let gate = Gate::new(&self.data, &self.overrides, &self.zero_window);
+        let path = gate.new_data_path(cx, &mut self.distribution)?;
         Some(Plan { path, what: What::New })
     }
 
@@ -50,8 +51,8 @@ impl Sender {
     fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
         self.recovery.holds_retransmissions()
             && (self.data.board().total_flight() > 0
-                || self.gate.overrides.retransmits_now()
-                || self.gate.may_send_somewhere(cx, &self.data))
+                || self.overrides.retransmits_now()
+                || self.gate().may_send_somewhere(cx))
     }
 
     /// Bytes of the first chunk of a packet.
@@ -69,10 +70,10 @@ impl Sender {
         match &plan.what {
             What::Lost(seq) => {
                 self.write_lost(cx, packet, *seq);
-                self.gate.overrides.on_retransmitted();
+                self.overrides.on_retransmitted();
                 self.fill_retransmission(cx, packet);
                 if self.data.board().first_lost().is_none()
-                    && self.gate.may_send_new(cx, &self.data, plan.path)
+                    && self.gate().may_send_new(cx, plan.path)
                 {
                     self.write_new(cx, packet);
                 }
@@ -80,7 +81,7 @@ impl Sender {
             What::New => {
                 self.bundle_before_new(cx, packet);
                 // With nothing added, what was planned holds.
-                if packet.carried.is_empty() || self.gate.may_send_new(cx, &self.data, plan.path) {
+                if packet.carried.is_empty() || self.gate().may_send_new(cx, plan.path) {
                     self.write_new(cx, packet);
                 }
             }
@@ -95,9 +96,7 @@ impl Sender {
         if let Some(seq) = self.data.board().first_lost() {
             self.write_lost(cx, packet, seq);
         }
-        if self.data.board().first_lost().is_none()
-            && self.gate.may_send_new(cx, &self.data, packet.path)
-        {
+        if self.data.board().first_lost().is_none() && self.gate().may_send_new(cx, packet.path) {
             self.write_new(cx, packet);
         }
     }
@@ -109,7 +108,7 @@ impl Sender {
         for path in cx.paths.iter_mut() {
             path.bursts.expire();
         }
-        self.gate.overrides.expire();
+        self.overrides.expire();
     }
 
     /// Writes lost chunks, the one numbered `from` first.
@@ -117,7 +116,7 @@ impl Sender {
         let max = cx.paths[packet.path].mtu.max_packet();
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = cx.may_send_data();
-        let views = self.gate.views(cx, &self.data);
+        let views = self.gate().views(cx);
         let room = self.data.peer_room();
         let mut next = Some(from);
         while let Some(seq) = next {
@@ -232,16 +231,14 @@ impl Sender {
         if carried.new == 0 {
             // What the window or pacing would not have let go.
             let beyond = self.data.board().flight(path) > cx.strategy.window(&cx.paths[path]);
-            if self.gate.overrides.has_extra()
-                && (beyond || cx.strategy.is_held_back(&cx.paths[path]))
-            {
-                self.gate.overrides.use_extra();
+            if self.overrides.has_extra() && (beyond || cx.strategy.is_held_back(&cx.paths[path])) {
+                self.overrides.use_extra();
                 cx.journal.stats.count_extra_packet();
                 cx.journal.trace(now, || TraceEvent::extra_packet(path));
             }
         }
         if probes_window {
-            self.gate.zero_window.on_probe_sent();
+            self.zero_window.on_probe_sent();
             carried.unmarked = true;
             cx.journal.stats.zero_window_probes += 1;
         }
@@ -313,7 +310,7 @@ impl Sender {
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && cx.may_send_data() {
-            cx.arm_t3(path, &self.gate.zero_window);
+            cx.arm_t3(path, &self.zero_window);
         }
     }
 }

@@ -58,7 +58,7 @@ impl Sender {
 
     /// A chunk in flight that an early timer wants to be sent again.
     pub(super) fn plan_repeat(&mut self) -> Option<Plan> {
-        let (seq, cause) = self.gate.overrides.take_repeat()?;
+        let (seq, cause) = self.overrides.take_repeat()?;
         let chunk = self.data.board().get(seq).filter(|chunk| chunk.is_repeatable())?;
         Some(Plan { path: chunk.path, what: What::Repeat(seq, cause) })
     }
