@@ -6,7 +6,7 @@ use tresse_wire::StreamId;
 
 use super::StreamScheduler;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FirstComeFirstServed;
 
 impl StreamScheduler for FirstComeFirstServed {

@@ -57,16 +57,25 @@ trait StreamScheduler: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// The registry of stream schedulers.
-fn scheduler(which: profile::StreamScheduler) -> Box<dyn StreamScheduler> {
-    match which {
-        profile::StreamScheduler::FirstComeFirstServed => Box::new(FirstComeFirstServed),
-        profile::StreamScheduler::RoundRobin => Box::<RoundRobin>::default(),
-        profile::StreamScheduler::RoundRobinPerPacket => Box::<RoundRobinPerPacket>::default(),
-        profile::StreamScheduler::Priority => Box::<Priority>::default(),
-        profile::StreamScheduler::FairCapacity => Box::<FairCapacity>::default(),
-        profile::StreamScheduler::WeightedFairQueueing => Box::<WeightedFairQueueing>::default(),
-    }
+/// Makes the registry of what the profile has names for.
+macro_rules! schedulers {
+    ($($name:ident,)*) => {
+        /// The scheduler that a profile has chosen.
+        fn scheduler(which: profile::StreamScheduler) -> Box<dyn StreamScheduler> {
+            match which {
+                $(profile::StreamScheduler::$name => Box::<$name>::default(),)*
+            }
+        }
+    };
+}
+
+schedulers! {
+    FirstComeFirstServed,
+    RoundRobin,
+    RoundRobinPerPacket,
+    Priority,
+    FairCapacity,
+    WeightedFairQueueing,
 }
 
 /// Whose turn it is.
