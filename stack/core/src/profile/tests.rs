@@ -1,6 +1,7 @@
 //! Built-in profiles, overlays, overrides and mistakes in them.
 
 use super::*;
+use crate::congestion::Controller;
 
 #[test]
 fn every_built_in_profile_loads_and_round_trips() {
@@ -73,6 +74,37 @@ fn every_choice_has_a_profile() {
         let name = format!("schedule-{}", kebab(scheduler));
         assert_eq!(named(&name).multipath.scheduler, *scheduler);
     }
+}
+
+/// Who asks for controls, or for schedulers, gets all of them and nothing else.
+#[test]
+fn overlays_stand_in_the_section_of_their_kind() {
+    let standard = Profile::standard();
+    let control = |profile: &Profile| {
+        let control = Controller::new(&profile.congestion, 1200, false);
+        if control.get().is_coupled() { "concurrent transfer" } else { "control" }
+    };
+    let sections: [(&str, Vec<&str>); 4] = [
+        ("stream scheduler", Profile::stream_schedulers().collect()),
+        ("concurrent transfer", Profile::multipath_mechanisms().collect()),
+        ("control", Profile::congestion_controls().collect()),
+        ("mechanism", Profile::mechanisms().collect()),
+    ];
+    for (section, names) in &sections {
+        for name in names {
+            let profile = Profile::named(name).unwrap();
+            let kinds = [
+                (profile.streams != standard.streams).then_some("stream scheduler"),
+                (profile.multipath != standard.multipath).then_some("concurrent transfer"),
+                (profile.congestion != standard.congestion).then(|| control(&profile)),
+            ];
+            for kind in kinds.into_iter().flatten() {
+                assert_eq!(kind, *section, "{name} in named.rs");
+            }
+        }
+    }
+    let schedulers = StreamScheduler::ALL.iter().map(|one| format!("stream-{}", kebab(one)));
+    assert!(sections[0].1.iter().copied().eq(schedulers));
 }
 
 //= RFC 9260 6.2-13 6.2-14
