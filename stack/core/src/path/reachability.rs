@@ -1,9 +1,9 @@
-//! Whether a path works (RFC 9260 §5.4, §8.2; RFC 7829): what was answered there, and what was not.
+//! Whether a path works (RFC 9260 §5.4, §8.2): what was answered there, and what was not.
 
 use std::time::Duration;
 
-use super::{Leniency, Pace, PathSettings, PathState};
-use crate::profile::{NO_SWITCHOVER, Profile};
+use super::{Failures, Pace, PathSettings, PathState};
+use crate::profile::Profile;
 use crate::time::Time;
 
 /// What is known of a path.
@@ -16,9 +16,7 @@ pub(crate) struct Reachability {
     /// Its state when that was last told.
     told: Option<PathState>,
     errors: u32,
-    /// Consecutive expirations, errors or not: those that came too soon for that, and those of an
-    /// inactive path (RFC 7829 §4.1 rule 3).
-    failures: u32,
+    failures: Failures,
     /// Consecutive expirations here of the timer that RFC 9260 would have, for each [`Pace`].
     missed: [u32; 2],
     /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
@@ -30,7 +28,6 @@ pub(crate) struct Reachability {
     answered: Time,
     /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
-    leniency: Leniency,
 }
 
 impl Reachability {
@@ -40,13 +37,12 @@ impl Reachability {
             active: true,
             told: None,
             errors: 0,
-            failures: 0,
+            failures: Failures::new(),
             missed: [0; 2],
             owes_since: None,
             unreachable_at: None,
             answered: Time::ZERO,
             silent: false,
-            leniency: Leniency::new(),
         }
     }
 
@@ -75,7 +71,7 @@ impl Reachability {
     /// Consecutive expirations, errors or not.
     #[inline]
     pub(crate) const fn failures(&self) -> u32 {
-        self.failures
+        self.failures.in_a_row()
     }
 
     /// Consecutive expirations of the timer that RFC 9260 would have.
@@ -90,26 +86,14 @@ impl Reachability {
             (false, _) => PathState::Inactive,
             (true, false) => PathState::Unconfirmed,
             //= RFC 7829 3.2-2
-            (true, true) if self.has_potentially_failed(settings) => PathState::PotentiallyFailed,
+            (true, true) if self.failures.are_too_many(settings) => PathState::PotentiallyFailed,
             (true, true) => PathState::Active,
         }
     }
 
-    //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
-    #[inline]
-    const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
-        let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
-        let forgiven = self.leniency.forgiven(settings);
-        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + forgiven
-    }
-
-    //= RFC 7829 5-6 5-7
-    /// RFC 7829 §5: it does not remain the primary path.
+    /// It does not remain the primary path.
     pub(super) const fn hands_over(&self, settings: &PathSettings) -> bool {
-        let threshold = settings.ps_max_retrans;
-        let forgiven = self.leniency.forgiven(settings);
-        threshold < NO_SWITCHOVER && self.failures > threshold + forgiven
+        self.failures.hand_over(settings)
     }
 
     /// The state before, as it was told last, and the one that is told now.
@@ -129,11 +113,12 @@ impl Reachability {
         self.active &= self.errors <= settings.max_retrans;
     }
 
+    //= RFC 9260 8.2-1 8.2-2 8.3-4
     /// Something was not answered. Only an error makes it inactive.
     ///
     /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
     pub(super) fn on_failure(&mut self, error: bool, settings: &PathSettings) {
-        self.failures = self.failures.saturating_add(1);
+        self.failures.on_failure();
         //= RFC 9260 8.3-5
         // §8.3: on an inactive address the counter SHOULD stop increasing.
         if self.active && error {
@@ -146,15 +131,14 @@ impl Reachability {
 
     /// An expiration of T3-rtx was found to be spurious: the peer had answered.
     pub(super) const fn on_spurious_timeout(&mut self, profile: &Profile) {
-        self.leniency.on_spurious_timeout(profile);
+        self.failures.on_spurious_timeout(profile);
     }
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
-    //= RFC 7829 3.2-14
     /// The peer answered over this path.
     pub(super) fn on_answer(&mut self) {
         self.errors = 0;
-        self.failures = 0;
+        self.failures.on_answer();
         self.missed = [0; 2];
         self.owes_since = None;
         self.silent = false;
@@ -217,7 +201,8 @@ impl Reachability {
 impl Reachability {
     /// This many things in a row were not answered.
     pub(crate) fn fail(&mut self, errors: u32) {
-        (self.errors, self.failures) = (errors, errors);
+        self.errors = errors;
+        self.failures.set(errors);
     }
 
     /// Beyond Path.Max.Retrans.
