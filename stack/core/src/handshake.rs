@@ -15,6 +15,7 @@ use crate::extensions;
 use crate::path::MAX_PATHS;
 use crate::path::source::is_usable;
 use crate::profile::NrSackMode;
+use crate::recovery::Recovery;
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
@@ -72,9 +73,10 @@ impl Capabilities {
     /// What an end with these settings offers.
     pub(crate) fn of(config: &AssociationConfig) -> Capabilities {
         let profile = &config.profile;
+        let wanted = Recovery::wants(profile);
         Capabilities {
-            timestamp: profile.offers_timestamps(),
-            retransmit_bit: profile.offers_retransmit_bit(),
+            timestamp: wanted.timestamps,
+            retransmit_bit: wanted.retransmit_bit,
             nr_sack: profile.sack.nr_sack != NrSackMode::Off,
             i_forward_tsn: config.extensions.interleaving && config.extensions.partial_reliability,
             chosen: config.extensions,

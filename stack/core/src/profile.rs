@@ -156,16 +156,6 @@ profile! {
 }
 
 impl Profile {
-    /// TIMESTAMP chunks are offered.
-    pub(crate) const fn offers_timestamps(&self) -> bool {
-        self.eifel_timestamp.enabled
-    }
-
-    /// Retransmit bits are offered.
-    pub(crate) const fn offers_retransmit_bit(&self) -> bool {
-        self.eifel_retransmit_bit.enabled
-    }
-
     /// The profile `tresse`: the default of an association.
     pub fn tresse() -> Arc<Profile> {
         static TRESSE: OnceLock<Arc<Profile>> = OnceLock::new();

@@ -129,10 +129,3 @@ parameters! {
         pacing: f64 [0.0, 100.0] = 0.0,
     }
 }
-
-impl MultipathParameters {
-    /// How many TSNs beyond the Cumulative TSN Ack a receiver reports on, 0 for all.
-    pub(crate) const fn reported_tsns(&self) -> u32 {
-        if self.sack_window_pieces == 0 { self.sack_window } else { 0 }
-    }
-}

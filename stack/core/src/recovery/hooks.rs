@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::bundling::Worth;
 use super::registry::{AllAdvisors, AllRules, AnyAlgorithm};
-use super::spurious::{Cut, Episode, SpuriousDetection, Trigger, Verdict};
+use super::spurious::{Agreed, Cut, Episode, SpuriousDetection, Trigger, Verdict};
 use super::{
     Advisor, Buffers, Decisions, Distrust, Evidence, Guess, Misses, NewData, Rule, SackFacts, Sent,
     TimerFacts,
@@ -48,6 +48,11 @@ impl Recovery {
             advisors: AllAdvisors::of(profile),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
         }
+    }
+
+    /// What mechanisms want of the peer, which the handshake agrees on.
+    pub(crate) fn wants(profile: &Profile) -> Agreed {
+        SpuriousDetection::wants(profile)
     }
 
     /// The stream is thin.

@@ -43,6 +43,7 @@ use missing::MissingList;
 use packets::Packets;
 use user_bytes::UserBytes;
 use window::Scope;
+pub(crate) use window::reported_tsns;
 
 /// What mechanisms note of an outstanding chunk, at most: when it was sent, whether a repetition was
 /// reported (DupTSN), its queueing delay.

@@ -22,6 +22,11 @@ use crate::ranges::{Range, difference, union};
 /// Beyond every sequence number; one more does not overflow.
 const EVER: u64 = u64::MAX - 1;
 
+/// How many TSNs beyond the Cumulative TSN Ack a receiver reports on, 0 for all.
+pub(crate) const fn reported_tsns(multipath: &MultipathParameters) -> u32 {
+    if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 }
+}
+
 /// How much of a SACK is looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scope {

@@ -5,6 +5,8 @@ mod crates;
 mod fields;
 mod imports;
 mod mechanisms;
+mod profile;
+mod reads;
 mod switches;
 
 use std::collections::BTreeMap;

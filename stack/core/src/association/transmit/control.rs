@@ -13,6 +13,7 @@ use crate::event::TraceEvent;
 use crate::path::{Padding, PathId};
 use crate::receive::SackForm;
 use crate::recovery::ticks;
+use crate::scoreboard::reported_tsns;
 use crate::send::DataPacket;
 use crate::time::Time;
 
@@ -184,7 +185,7 @@ impl Association {
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
         let max = self.paths[path].mtu.max_packet();
-        let window = self.config.profile.multipath.reported_tsns();
+        let window = reported_tsns(&self.config.profile.multipath);
         if !self.receiver.owes_sack(path) {
             return;
         }

@@ -19,6 +19,10 @@ pub(super) struct Either<A, B> {
 }
 
 impl<A: Detector, B: Detector> Detector for Either<A, B> {
+    fn wants(profile: &Profile) -> Agreed {
+        A::wants(profile).or(B::wants(profile))
+    }
+
     fn of(profile: &Profile, agreed: Agreed) -> Option<Self> {
         let both =
             Either { timestamp: A::of(profile, agreed), retransmit_bit: B::of(profile, agreed) };

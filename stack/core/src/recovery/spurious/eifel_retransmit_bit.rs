@@ -21,6 +21,10 @@ pub(super) struct EifelRetransmitBit {
 }
 
 impl Detector for EifelRetransmitBit {
+    fn wants(profile: &Profile) -> Agreed {
+        Agreed { retransmit_bit: profile.eifel_retransmit_bit.enabled, ..Agreed::NOTHING }
+    }
+
     fn of(profile: &Profile, agreed: Agreed) -> Option<EifelRetransmitBit> {
         let parameters = &profile.eifel_retransmit_bit;
         let enabled = agreed.retransmit_bit && parameters.enabled;

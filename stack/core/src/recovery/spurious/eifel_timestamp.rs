@@ -30,6 +30,10 @@ pub(super) struct EifelTimestamp {
 }
 
 impl Detector for EifelTimestamp {
+    fn wants(profile: &Profile) -> Agreed {
+        Agreed { timestamps: profile.eifel_timestamp.enabled, ..Agreed::NOTHING }
+    }
+
     fn of(profile: &Profile, agreed: Agreed) -> Option<EifelTimestamp> {
         let parameters = &profile.eifel_timestamp;
         let enabled = agreed.timestamps && parameters.enabled;

@@ -110,11 +110,24 @@ pub(crate) struct Verdict {
     pub(crate) by: SpuriousCause,
 }
 
-/// What was agreed with the peer that detectors may need.
+/// What detectors may need the peer for: what they want, or what was agreed on.
 #[derive(Clone, Copy, Debug)]
-struct Agreed {
-    timestamps: bool,
-    retransmit_bit: bool,
+pub(crate) struct Agreed {
+    /// TIMESTAMP chunks.
+    pub(crate) timestamps: bool,
+    /// R bits of DATA and SACK.
+    pub(crate) retransmit_bit: bool,
+}
+
+impl Agreed {
+    const NOTHING: Agreed = Agreed { timestamps: false, retransmit_bit: false };
+
+    const fn or(self, other: Agreed) -> Agreed {
+        Agreed {
+            timestamps: self.timestamps || other.timestamps,
+            retransmit_bit: self.retransmit_bit || other.retransmit_bit,
+        }
+    }
 }
 
 /// What a detector makes of a SACK.
@@ -128,8 +141,12 @@ enum Finding {
     Spurious(SpuriousCause),
 }
 
-/// Finds out whether a loss was none. Every hook but the first two does nothing by default.
+/// Finds out whether a loss was none. Every hook but `of` and `judge` does nothing by default.
 trait Detector: Sized {
+    /// What it wants of the peer, if the profile switches it on.
+    fn wants(_profile: &Profile) -> Agreed {
+        Agreed::NOTHING
+    }
     /// It, if the profile switches it on and the peer plays along.
     fn of(profile: &Profile, agreed: Agreed) -> Option<Self>;
     /// A SACK was applied, while `episode` is open, if one is.
@@ -165,6 +182,10 @@ macro_rules! detectors {
         impl Detectors {
             fn of(profile: &Profile, agreed: Agreed) -> Detectors {
                 Detectors { $($field: Detector::of(profile, agreed),)* }
+            }
+
+            fn want(profile: &Profile) -> Agreed {
+                Agreed::NOTHING $(.or(<$detector>::wants(profile)))*
             }
 
             fn are_off(&self) -> bool {
@@ -232,6 +253,11 @@ impl SpuriousDetection {
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Self {
         let detectors = Detectors::of(profile, Agreed { timestamps, retransmit_bit });
         SpuriousDetection { detectors, episode: None, adaption: None }
+    }
+
+    /// What a profile wants of the peer for this.
+    pub(crate) fn wants(profile: &Profile) -> Agreed {
+        Detectors::want(profile)
     }
 
     /// Loss recovery begins. A further cut by SACKs before the last one was judged belongs to it.

@@ -1,0 +1,177 @@
+//! What the profile declares: tables, their parameters, and choices. Read from the macros that make structs of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Token, braced, bracketed};
+
+/// A parameter of the profile.
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) is_switch: bool,
+    /// The type, if it is neither a number nor true or false.
+    pub(super) choice: Option<String>,
+}
+
+impl Parse for Parameter {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Parameter> {
+        input.call(syn::Attribute::parse_outer)?;
+        let name = input.parse::<syn::Ident>()?.to_string();
+        input.parse::<Token![:]>()?;
+        let ty = input.parse::<syn::Ident>()?.to_string();
+        if input.peek(syn::token::Bracket) {
+            let range;
+            bracketed!(range in input);
+            Punctuated::<syn::Expr, Token![,]>::parse_terminated(&range)?;
+        }
+        input.parse::<Token![=]>()?;
+        let default = input.parse::<syn::Expr>()?;
+        let is_zero = match &default {
+            syn::Expr::Lit(literal) => match &literal.lit {
+                syn::Lit::Int(number) => number.base10_parse().is_ok_and(|number: u64| number == 0),
+                syn::Lit::Float(number) => {
+                    number.base10_parse().is_ok_and(|number: f64| number == 0.0)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let is_number = matches!(ty.as_str(), "f64" | "u32");
+        let choice = Some(ty).filter(|ty| !is_number && ty != "bool");
+        Ok(Parameter { name, is_switch: !is_number || is_zero, choice })
+    }
+}
+
+/// What `parameters!`, or `switch!` if it has only a name, makes a struct of.
+struct Group(String, Vec<Parameter>);
+
+impl Parse for Group {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Group> {
+        input.call(syn::Attribute::parse_outer)?;
+        let name = input.parse::<syn::Ident>()?.to_string();
+        if input.is_empty() {
+            let enabled = Parameter { name: "enabled".into(), is_switch: true, choice: None };
+            return Ok(Group(name, vec![enabled]));
+        }
+        let parameters;
+        braced!(parameters in input);
+        let parameters = Punctuated::<_, Token![,]>::parse_terminated(&parameters)?;
+        Ok(Group(name, parameters.into_iter().collect()))
+    }
+}
+
+/// What `choices!` makes an enum of.
+struct Choices(String, Vec<String>);
+
+impl Parse for Choices {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Choices> {
+        input.call(syn::Attribute::parse_outer)?;
+        let name = input.parse::<syn::Ident>()?.to_string();
+        let variants;
+        braced!(variants in input);
+        let variants = Punctuated::<syn::Variant, Token![,]>::parse_terminated(&variants)?;
+        Ok(Choices(name, variants.iter().map(|variant| variant.ident.to_string()).collect()))
+    }
+}
+
+/// What `profile!` makes the profile of: tables and their types.
+struct Tables(Vec<(String, String)>);
+
+impl Parse for Tables {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Tables> {
+        let table = |input: ParseStream<'_>| {
+            input.call(syn::Attribute::parse_outer)?;
+            let name = input.parse::<syn::Ident>()?.to_string();
+            input.parse::<Token![:]>()?;
+            Ok((name, input.parse::<syn::Ident>()?.to_string()))
+        };
+        let tables = Punctuated::<_, Token![,]>::parse_terminated_with(input, table)?;
+        Ok(Tables(tables.into_iter().collect()))
+    }
+}
+
+/// What the profile declares.
+#[derive(Default)]
+pub(super) struct Profile {
+    /// Tables, and what is in them.
+    pub(super) tables: Vec<(String, Vec<Parameter>)>,
+    /// The types of these tables.
+    pub(super) types: BTreeMap<String, String>,
+    /// Methods of these types, and parameters of their own that each reads: a method is another name of those.
+    pub(super) methods: BTreeMap<(String, String), BTreeSet<String>>,
+    /// The variants of the enums.
+    pub(super) choices: BTreeMap<String, Vec<String>>,
+}
+
+impl Profile {
+    pub(super) fn read<'a>(files: impl Iterator<Item = &'a str>) -> Profile {
+        let mut profile = Profile::default();
+        let (mut tables, mut groups) = (Vec::new(), BTreeMap::new());
+        let mut methods = Vec::new();
+        for file in files {
+            for item in syn::parse_file(file).expect("the core compiles").items {
+                match item {
+                    syn::Item::Enum(item) => {
+                        let variants =
+                            item.variants.iter().map(|variant| variant.ident.to_string());
+                        profile.choices.insert(item.ident.to_string(), variants.collect());
+                    }
+                    syn::Item::Macro(item) if item.mac.path.is_ident("choices") => {
+                        let Choices(name, variants) = item.mac.parse_body().expect("variants");
+                        profile.choices.insert(name, variants);
+                    }
+                    syn::Item::Macro(item) if item.mac.path.is_ident("profile") => {
+                        let Tables(found) = item.mac.parse_body().expect("names and types");
+                        tables.extend(found);
+                    }
+                    syn::Item::Macro(item)
+                        if item.mac.path.is_ident("parameters")
+                            || item.mac.path.is_ident("switch") =>
+                    {
+                        let Group(name, parameters) = item.mac.parse_body().expect("parameters");
+                        groups.insert(name, parameters);
+                    }
+                    syn::Item::Impl(item) => {
+                        let syn::Type::Path(of) = &*item.self_ty else { continue };
+                        let of = of.path.get_ident().map(ToString::to_string);
+                        methods.extend(of.into_iter().zip([item]));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (table, ty) in tables {
+            let parameters = groups.remove(&ty).unwrap_or_else(|| panic!("no parameters of {ty}"));
+            profile.types.insert(ty, table.clone());
+            profile.tables.push((table, parameters));
+        }
+        for (ty, item) in methods {
+            let Some(table) = profile.types.get(&ty) else { continue };
+            for method in item.items {
+                let syn::ImplItem::Fn(method) = method else { continue };
+                let mut own = OwnFields::default();
+                own.visit_block(&method.block);
+                let name = method.sig.ident.to_string();
+                profile.methods.insert((table.clone(), name), own.0);
+            }
+        }
+        profile
+    }
+}
+
+/// The fields of `self` in a method.
+#[derive(Default)]
+struct OwnFields(BTreeSet<String>);
+
+impl Visit<'_> for OwnFields {
+    fn visit_expr_field(&mut self, field: &syn::ExprField) {
+        if let (syn::Expr::Path(of), syn::Member::Named(name)) = (&*field.base, &field.member)
+            && of.path.is_ident("self")
+        {
+            self.0.insert(name.to_string());
+        }
+        visit::visit_expr_field(self, field);
+    }
+}
