@@ -233,7 +233,7 @@ fn exceptions_are_files_that_there_are() {
     assert_eq!(lists.find(|(name, why)| !files.contains(name) || why.is_empty()), None);
 }
 
-/// The aliases of mechanisms in the imports of a file: `use rack::Rack as Overtaken`.
+/// The aliases of mechanisms in a file: `use rack::Rack as Overtaken`, `type Overtaken = Rack`.
 struct Aliases<'a> {
     mechanisms: &'a BTreeSet<&'a str>,
     /// A part of the path names one.
@@ -260,6 +260,15 @@ impl Visit<'_> for Aliases<'_> {
             self.found.push(format!("{} as {}", rename.ident, rename.rename));
         }
     }
+
+    fn visit_item_type(&mut self, item: &syn::ItemType) {
+        if !self.is_one(&item.ident)
+            && let syn::Type::Path(of) = &*item.ty
+            && let Some(of) = of.path.segments.iter().find(|name| self.is_one(&name.ident))
+        {
+            self.found.push(format!("{} as {}", of.ident, item.ident));
+        }
+    }
 }
 
 fn aliases(text: &str, mechanisms: &BTreeSet<&str>) -> Vec<String> {
@@ -284,8 +293,9 @@ fn mechanisms_have_no_other_names() {
         "what it is for is a trait, an enum in the registry, or its own name: {found:?}"
     );
     let text =
-        "pub(crate) use a::rack::{self, Window as Place}; use b::{c::Prr as Rate, D as E, F as _};";
-    assert_eq!(aliases(text, &mechanisms), ["Window as Place", "Prr as Rate"]);
+        "pub(crate) use a::rack::{self, Window as Place}; use b::{c::Prr as Rate, D as E, F as _};
+        type Late = a::Rack; type RackState = a::Rack; type Other = Vec<u8>;";
+    assert_eq!(aliases(text, &mechanisms), ["Window as Place", "Prr as Rate", "Rack as Late"]);
 }
 
 /// The enums with a single variant in a file.
@@ -310,22 +320,31 @@ fn no_enum_only_hides_a_name() {
     assert_eq!(lone_variants("enum One { Prr(Prr) } enum Two { A, B } struct C;"), ["One"]);
 }
 
-/// `LossCause::PROBE` would be another name of one.
+/// The causes that a file names: the variants of `of` in its code.
+fn causes(source: &Source, of: &str) -> Vec<String> {
+    let code: Vec<&str> = source.lines().take(source.code_lines()).collect();
+    let (code, prefix) = (code.join("\n"), format!("{of}::"));
+    let name = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
+    let named = code.split(&prefix).skip(1).map(name);
+    named.filter(|name| name.starts_with(char::is_uppercase) && name != "ALL").collect()
+}
+
+/// `LossCause::PROBE` would be another name of one. What was spurious is for its detector alone to say.
 #[test]
 fn causes_of_mechanisms_are_given_by_them() {
-    let decides = ["core/src/recovery/", "core/src/path/scheduler/", "core/src/ids/"];
+    let losses = ["core/src/recovery/", "core/src/path/scheduler/", "core/src/ids/"];
+    let spurious = ["core/src/recovery/spurious/", "core/src/event.rs"];
     let mut found = Vec::new();
-    for source in super::sources().iter().filter(|source| source.name.starts_with("core/src/")) {
-        if source.is_test() || decides.iter().any(|folder| source.name.starts_with(folder)) {
-            continue;
-        }
-        let code: Vec<&str> = source.lines().take(source.code_lines()).collect();
-        let code = code.join("\n");
-        for rest in code.split("LossCause::").skip(1) {
-            let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
-            let is_variant = name.starts_with(char::is_uppercase) && name != "ALL";
-            if is_variant && !CAUSES.contains(&name.as_str()) {
-                found.push((name, source.name.clone()));
+    for (of, decides, others) in
+        [("LossCause", &losses[..], &CAUSES[..]), ("SpuriousCause", &spurious, &[])]
+    {
+        let sources = super::sources();
+        let sources = sources.iter().filter(|source| source.name.starts_with("core/src/"));
+        for source in sources.filter(|source| !source.is_test()) {
+            if !decides.iter().any(|place| source.name.starts_with(place)) {
+                let named = causes(source, of).into_iter();
+                let named = named.filter(|name| !others.contains(&name.as_str()));
+                found.extend(named.map(|name| (name, source.name.clone())));
             }
         }
     }
