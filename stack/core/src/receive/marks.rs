@@ -4,7 +4,6 @@
 use smallvec::SmallVec;
 use tresse_wire::{Cwr, ECNE_CHUNK_LEN, Ecne, PacketWriter, Tsn};
 
-use super::Receiver;
 use crate::ids::PathId;
 
 /// What the peer has to be told of one path.
@@ -63,7 +62,25 @@ impl Marks {
         }
     }
 
-    /// Bytes of the ECNE chunks that are due.
+    /// A CWR chunk came over `path`: what it answers is not told again.
+    pub(super) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
+        self.owed.retain(|owed| {
+            let is_meant = cwr.any_path || owed.path == path || owed.tsn == cwr.lowest_tsn;
+            !is_meant || is_after(owed.tsn, cwr.lowest_tsn)
+        });
+    }
+
+    /// Nothing is told of a path that is gone.
+    pub(super) fn forget(&mut self, path: PathId) {
+        self.owed.retain(|owed| owed.path != path);
+    }
+
+    /// ECNE chunks that are due.
+    pub(super) fn count(&self) -> usize {
+        self.owed.len()
+    }
+
+    /// Their bytes.
     pub(super) fn len(&self) -> usize {
         self.owed.len() * ECNE_CHUNK_LEN
     }
@@ -73,33 +90,6 @@ impl Marks {
         for owed in &self.owed {
             writer.ecne(Ecne { lowest_tsn: owed.tsn, packets: Some(owed.packets) });
         }
-    }
-}
-
-impl Receiver {
-    /// A packet of this many bytes begins, of which chunks keep slices; it is `marked` or not.
-    #[inline]
-    pub(crate) fn begin_packet(&mut self, bytes: usize, marked: bool) {
-        self.inbound.begin_packet(bytes);
-        self.marks.begin_packet(marked);
-    }
-
-    /// ECNE chunks that go with a SACK.
-    pub(crate) fn echoes(&self) -> usize {
-        self.marks.owed.len()
-    }
-
-    /// A CWR chunk came over `path`: what it answers is not told again.
-    pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
-        self.marks.owed.retain(|owed| {
-            let is_meant = cwr.any_path || owed.path == path || owed.tsn == cwr.lowest_tsn;
-            !is_meant || is_after(owed.tsn, cwr.lowest_tsn)
-        });
-    }
-
-    /// Nothing is told of a path that is gone.
-    pub(super) fn forget_marks(&mut self, path: PathId) {
-        self.marks.owed.retain(|owed| owed.path != path);
     }
 }
 

@@ -6,14 +6,16 @@ mod data;
 mod forward_tsn;
 mod marks;
 mod next_sack;
+mod read;
 mod reading;
 mod receive_buffer;
 mod reset;
+mod room;
 mod sack;
 
 use std::net::IpAddr;
 
-use tresse_wire::Tsn;
+use tresse_wire::{Cwr, Tsn};
 
 use crate::ack::delayed::{DelayedAck, PacketFacts};
 use crate::ack::received::ReceivedTsns;
@@ -29,26 +31,10 @@ pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
 use marks::Marks;
 use next_sack::NextSack;
+pub(crate) use next_sack::ReceivedPacket;
 use reading::Reading;
 use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
-
-/// What a packet with DATA means as a whole.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReceivedPacket {
-    /// Where SACKs for it go.
-    pub(crate) path: PathId,
-    /// Where it came from.
-    pub(crate) arrival: PathId,
-    /// The source of its answer, if not that of the path.
-    pub(crate) source: Option<IpAddr>,
-    /// It came while something was missing, and that is acknowledged at once.
-    pub(crate) filled: bool,
-    /// Gaps aside, which the receiver knows.
-    pub(crate) facts: PacketFacts,
-    /// DATA of it had the R bit.
-    pub(crate) retransmission: bool,
-}
 
 /// The receiving half of an association. Until the peer is known nothing arrives: no stream is open.
 #[derive(Debug)]
@@ -170,6 +156,23 @@ impl Receiver {
         self.delayed.on_packet(now, PacketFacts { gap, ..packet.facts });
     }
 
+    /// A packet of this many bytes begins, of which chunks keep slices; it is `marked` or not.
+    #[inline]
+    pub(crate) fn begin_packet(&mut self, bytes: usize, marked: bool) {
+        self.inbound.begin_packet(bytes);
+        self.marks.begin_packet(marked);
+    }
+
+    /// ECNE chunks that go with a SACK.
+    pub(crate) fn echoes(&self) -> usize {
+        self.marks.count()
+    }
+
+    /// A CWR chunk came over `path`: what it answers is not told again.
+    pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
+        self.marks.on_cwr(path, cwr);
+    }
+
     /// The peer's timestamp came with DATA, of which `lowest` was the first that is new.
     pub(crate) fn on_timestamp(&mut self, tsval: u32, lowest: Option<u64>) {
         self.timestamps.on_packet(tsval, lowest);
@@ -216,7 +219,7 @@ impl Receiver {
 
     /// A path is gone: SACKs that would go there go to another one.
     pub(crate) fn leave_path(&mut self, gone: PathId, path: PathId) {
-        self.forget_marks(gone);
+        self.marks.forget(gone);
         self.next_sack.leave_path(gone, path);
     }
 

@@ -4,10 +4,27 @@ use std::net::IpAddr;
 
 use tresse_wire::SackFlags;
 
-use super::ReceivedPacket;
 use crate::ack::AnsweredPackets;
+use crate::ack::delayed::PacketFacts;
 use crate::config::AssociationConfig;
 use crate::ids::PathId;
+
+/// What a packet with DATA means as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedPacket {
+    /// Where SACKs for it go.
+    pub(crate) path: PathId,
+    /// Where it came from.
+    pub(crate) arrival: PathId,
+    /// The source of its answer, if not that of the path.
+    pub(crate) source: Option<IpAddr>,
+    /// It came while something was missing, and that is acknowledged at once.
+    pub(crate) filled: bool,
+    /// Gaps aside, which the receiver knows.
+    pub(crate) facts: PacketFacts,
+    /// DATA of it had the R bit.
+    pub(crate) retransmission: bool,
+}
 
 /// What the packets with DATA since the last SACK mean for it.
 #[derive(Debug)]

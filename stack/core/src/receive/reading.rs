@@ -1,8 +1,7 @@
-//! What the application reads.
+//! What is there to read from before a restart of the peer, and how much the application reads.
 
 use std::collections::VecDeque;
 
-use super::Receiver;
 use crate::event::ReceivedMessage;
 use crate::memory::Throughput;
 use crate::streams::charge;
@@ -46,10 +45,35 @@ impl Reading {
         self.past
     }
 
-    fn take_retained(&mut self) -> Option<ReceivedMessage> {
+    /// Messages from before a restart of the peer that it has not read.
+    #[inline]
+    pub(super) fn messages(&self) -> usize {
+        self.retained.len()
+    }
+
+    /// The first of these.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<ReceivedMessage> {
         let message = self.retained.pop_front()?;
         self.past -= charge(message.payload.len());
         Some(message)
+    }
+
+    /// A message was handed over, or a part of one, which `ends` it or not.
+    #[inline]
+    pub(super) fn on_read(&mut self, ends: bool) {
+        self.ended += u64::from(ends);
+    }
+
+    /// Messages of which the end was handed over.
+    pub(super) const fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// It is time to note again how much is read.
+    #[inline(always)]
+    pub(super) fn is_epoch_over(&self, now: Time) -> bool {
+        self.taken.is_over(now)
     }
 
     /// The application has read `total` bytes so far.
@@ -65,51 +89,5 @@ impl Reading {
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         self.past + self.retained.capacity() * size_of::<ReceivedMessage>()
-    }
-}
-
-impl Receiver {
-    /// Messages and parts of messages that can be read.
-    pub(crate) fn readable(&self) -> usize {
-        self.reading.retained.len() + self.ready()
-    }
-
-    /// Messages of which the end was handed over, and those of which it waits for that.
-    pub(crate) fn ends(&self) -> (u64, u64) {
-        let waiting = self.reading.retained.len() + self.inbound.ends();
-        (self.reading.ended, self.reading.ended + waiting as u64)
-    }
-
-    /// Nothing more comes of messages that are handed over in parts.
-    pub(crate) fn end_partial_delivery(&mut self) {
-        self.inbound.end_partial_delivery();
-    }
-
-    //= RFC 9260 6.2-11 6.2-22
-    /// The next message for the application.
-    ///
-    /// §6.2: additional SACKs SHOULD be sent when the window opens up.
-    #[inline]
-    pub(crate) fn read(&mut self, pmdcs: usize) -> Option<ReceivedMessage> {
-        let message = self.reading.take_retained().or_else(|| self.inbound.pop());
-        if let Some(message) = &message {
-            self.reading.ended += u64::from(message.part.ends());
-            self.bound_window();
-            if self.is_update_due(pmdcs) {
-                self.delayed.request();
-            }
-        }
-        message
-    }
-
-    /// It is time to note again how much is read.
-    #[inline(always)]
-    pub(crate) fn is_epoch_over(&self, now: Time) -> bool {
-        self.reading.taken.is_over(now)
-    }
-
-    /// User data that waits, as far as the application is about to read it.
-    pub(crate) fn moving(&self) -> usize {
-        self.buffered().min(self.reading.ahead())
     }
 }

@@ -1,9 +1,7 @@
 //! How much the receiver may hold, and what the peer was promised (RFC 9260 §6.2).
 
-use super::Receiver;
 use crate::ack::window::ReceiveWindow;
 use crate::memory::Budget;
-use crate::time::Time;
 
 /// The receive buffer.
 #[derive(Debug)]
@@ -47,79 +45,42 @@ impl ReceiveBuffer {
         self.received_bytes += len as u64;
         self.window.on_received(len);
     }
-}
 
-impl Receiver {
-    /// Bytes of memory beside its own.
-    pub(crate) fn memory(&self) -> usize {
-        self.inbound.memory()
-            + self.received.memory()
-            + self.report.memory()
-            + self.reading.memory()
+    /// What it may hold from now on.
+    pub(super) const fn obey(&mut self, budget: Budget) {
+        self.budget = budget;
     }
 
-    /// Learns how short memory is, after the application has read this many bytes: what it may hold is measured by that.
-    pub(crate) fn obey(&mut self, now: Time, budget: Budget, read: u64) {
-        self.reading.note(now, read);
-        let share = budget.share.max(self.reading.ahead());
-        self.buffer.budget = Budget { share, ..budget };
+    /// With `buffered` bytes it holds more than its share while memory is all but used up.
+    pub(super) const fn is_over_share(&self, buffered: usize) -> bool {
+        self.budget.scarce && buffered > self.budget.share
+    }
+
+    /// The window has opened so far, with `occupied` bytes, that the peer is to be told.
+    #[inline]
+    pub(super) fn is_update_due(&self, occupied: usize, pmdcs: usize) -> bool {
+        self.window.update_due(occupied, pmdcs)
+    }
+
+    /// Keeps the window within the share, with `buffered` bytes.
+    #[inline]
+    pub(super) fn bound_window(&mut self, buffered: usize) {
+        self.window.narrow(self.budget.share.saturating_sub(buffered));
+    }
+
+    /// The window to advertise with `occupied` bytes.
+    pub(super) fn advertised(&mut self, occupied: usize) -> u32 {
+        self.window.advertised(occupied)
     }
 
     /// The peer was told of a window of this many bytes when the association was set up.
-    pub(crate) fn begin_with(&mut self, a_rwnd: u32) {
-        self.buffer.window.on_sacked(a_rwnd);
+    pub(super) fn begin_with(&mut self, a_rwnd: u32) {
+        self.window.on_sacked(a_rwnd);
     }
 
-    /// User bytes that the application has not read.
-    pub(crate) fn buffered(&self) -> usize {
-        self.reading.past() + self.inbound.buffered()
-    }
-
-    /// Bytes that count against the window.
-    #[inline]
-    pub(super) fn occupied(&self) -> usize {
-        // With something left to read the application is not waiting for the rest of a message.
-        if self.reading.past() > 0 {
-            self.buffered()
-        } else {
-            self.inbound.occupied(self.buffer.buffer)
-        }
-    }
-
-    /// The window has opened so far that the peer is to be told.
-    #[inline]
-    pub(super) fn is_update_due(&self, pmdcs: usize) -> bool {
-        self.buffer.window.update_due(self.occupied(), pmdcs)
-    }
-
-    /// The application has read everything.
-    pub(super) fn is_read(&self) -> bool {
-        self.reading.past() == 0 && self.inbound.ready() == 0
-    }
-
-    /// Whether it holds more than its share while memory is all but used up.
-    pub(super) fn is_over_share(&self) -> bool {
-        self.buffer.budget.scarce && self.buffered() > self.buffer.budget.share
-    }
-
-    /// The window to advertise now.
-    pub(super) fn advertised(&mut self) -> u32 {
-        self.bound_window();
-        self.buffer.window.advertised(self.occupied())
-    }
-
-    /// Keeps the window within the share.
-    #[inline]
-    pub(super) fn bound_window(&mut self) {
-        let left = self.buffer.budget.share.saturating_sub(self.buffered());
-        self.buffer.window.narrow(left);
-    }
-
-    /// Remembers what a SACK that leaves now advertises.
+    /// A SACK leaves that tells of this one.
     pub(super) fn note_advertised(&mut self, a_rwnd: u32) {
-        let buffer = &mut self.buffer;
-        buffer.window.on_sacked(a_rwnd);
-        buffer.promised_bytes =
-            buffer.promised_bytes.max(buffer.received_bytes + u64::from(a_rwnd));
+        self.window.on_sacked(a_rwnd);
+        self.promised_bytes = self.promised_bytes.max(self.received_bytes + u64::from(a_rwnd));
     }
 }
