@@ -37,6 +37,7 @@ pub use outcome::{AckOutcome, LatestAck, PathAck};
 
 use crate::event::LossCause;
 use crate::ids::PathId;
+use crate::profile::MultipathParameters;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;
@@ -240,6 +241,11 @@ impl Scoreboard {
             counts_headers: true,
             interleaved: false,
         }
+    }
+
+    /// Looks at as much of every SACK as a profile says.
+    pub(crate) fn watch_as(&mut self, multipath: &MultipathParameters) {
+        self.window = Scope::of(multipath);
     }
 
     /// Sequence number of the next new chunk.

@@ -1,11 +1,13 @@
 //! Processing one SACK (RFC 9260 §6.2.1).
 
+use smallvec::SmallVec;
 use tresse_wire::{GapAckBlocks, Tsn};
 
 use super::changed::{Changed, SackFault, edges};
+use super::window::View;
 use super::{AckOutcome, ChunkState, Outstanding, Scoreboard};
 use crate::ids::PathId;
-use crate::ranges::{Range, difference, differing};
+use crate::ranges::{Range, difference, differing, union};
 use crate::time::Time;
 
 /// No honest peer acknowledges a TSN this far ahead.
@@ -309,5 +311,23 @@ impl Scoreboard {
     /// The same for the chunks of one path.
     pub fn strike_on(&mut self, path: PathId, limit: u64, sent: Time) -> bool {
         self.facts(path).missing.strike(limit, sent)
+    }
+
+    /// Takes out of the runs just loaded what is not looked at.
+    fn hide(&mut self, view: &View) {
+        self.runs.spare.clear();
+        let spare = &mut self.runs.spare;
+        difference(&self.runs.new, &view.hidden, |piece| spare.push(piece));
+        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
+    }
+
+    /// The same, and puts there instead what was known before.
+    fn keep_hidden(&mut self, view: &View, cumulative: u64) {
+        self.hide(view);
+        let mut before = SmallVec::<[Range; 32]>::new();
+        let old = &self.runs.known[self.runs.known.partition_point(|run| run.end <= cumulative)..];
+        difference(old, &view.shown, |piece| before.push(piece));
+        union(&self.runs.new, &before, &mut self.runs.spare);
+        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
     }
 }

@@ -15,9 +15,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::Scoreboard;
 use crate::profile::MultipathParameters;
-use crate::ranges::{Range, difference, union};
+use crate::ranges::Range;
 
 /// Beyond every sequence number; one more does not overflow.
 const EVER: u64 = u64::MAX - 1;
@@ -40,11 +39,22 @@ pub(super) struct Scope {
 /// What is looked at of one SACK, and what is not: together every sequence number.
 #[derive(Debug)]
 pub(super) struct View {
-    shown: SmallVec<[Range; 2]>,
-    hidden: SmallVec<[Range; 2]>,
+    pub(super) shown: SmallVec<[Range; 2]>,
+    pub(super) hidden: SmallVec<[Range; 2]>,
 }
 
 impl Scope {
+    /// As much of every SACK as a profile says.
+    pub(super) fn of(multipath: &MultipathParameters) -> Scope {
+        Scope::new(multipath.sack_window, multipath.sack_window_pieces)
+    }
+
+    /// The first `size` TSNs of every SACK, and one of this many `pieces` of the rest; 0 for either means everything.
+    fn new(size: u32, pieces: u32) -> Scope {
+        let size = if pieces == 0 { 0 } else { u64::from(size) };
+        Scope { size, pieces: u64::from(pieces), turn: 0 }
+    }
+
     /// All of every SACK is looked at.
     pub(super) fn is_everything(&self) -> bool {
         self.size == 0
@@ -75,38 +85,6 @@ impl Scope {
     }
 }
 
-impl Scoreboard {
-    /// Looks at as much of every SACK as a profile says.
-    pub(crate) fn watch_as(&mut self, multipath: &MultipathParameters) {
-        self.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
-    }
-
-    /// Looks at the first `size` TSNs of every SACK, and at one of this many `pieces` of the rest; 0
-    /// for either means everything.
-    pub fn set_sack_window(&mut self, size: u32, pieces: u32) {
-        let size = if pieces == 0 { 0 } else { u64::from(size) };
-        self.window = Scope { size, pieces: u64::from(pieces), turn: 0 };
-    }
-
-    /// Takes out of the runs just loaded what is not looked at.
-    pub(super) fn hide(&mut self, view: &View) {
-        self.runs.spare.clear();
-        let spare = &mut self.runs.spare;
-        difference(&self.runs.new, &view.hidden, |piece| spare.push(piece));
-        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
-    }
-
-    /// The same, and puts there instead what was known before.
-    pub(super) fn keep_hidden(&mut self, view: &View, cumulative: u64) {
-        self.hide(view);
-        let mut before = SmallVec::<[Range; 32]>::new();
-        let old = &self.runs.known[self.runs.known.partition_point(|run| run.end <= cumulative)..];
-        difference(old, &view.shown, |piece| before.push(piece));
-        union(&self.runs.new, &before, &mut self.runs.spare);
-        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -115,7 +93,7 @@ mod tests {
     use super::super::tests::{bytes, flying};
     use super::*;
     use crate::ids::PathId;
-    use crate::scoreboard::AckOutcome;
+    use crate::scoreboard::{AckOutcome, Scoreboard};
 
     /// The first chunk not cumulatively acknowledged.
     fn base(board: &Scoreboard) -> u64 {
@@ -156,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_hidden_stays_as_it_was() {
         let mut board = flying(200);
-        board.set_sack_window(20, 3);
+        board.window = Scope::new(20, 3);
         let mut outcome = AckOutcome::default();
         let cumulative = Scoreboard::tsn(base(&board) - 1);
         let mut sack = |blocks: &[(u16, u16)]| {
@@ -193,7 +171,7 @@ mod tests {
             let blocks = bytes(&blocks);
             whole.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
             let mut piecewise = flying(200);
-            piecewise.set_sack_window(size, pieces);
+            piecewise.window = Scope::new(size, pieces);
             for _ in 0..pieces {
                 piecewise.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
                 prop_assert!(outcome.reneged.is_empty());
@@ -219,7 +197,7 @@ mod tests {
                 .collect();
             let mut outcome = AckOutcome::default();
             let mut board = flying(200);
-            board.set_sack_window(15, pieces);
+            board.window = Scope::new(15, pieces);
             let none = GapAckBlocks::default;
             let nr_bytes = bytes(&nr);
             let cumulative: Tsn = Scoreboard::tsn(base(&board) - 1);

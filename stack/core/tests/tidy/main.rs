@@ -213,8 +213,7 @@ const REGISTRIES: [&str; 4] =
 
 /// Other modules of the core of which a child uses what its parent declares, and how many files are in a circle for that. It may
 /// only become less.
-const PARENTS: [(&str, usize); 4] = [
-    ("scoreboard", 2),
+const PARENTS: [(&str, usize); 3] = [
     ("streams/inbound", 2),
     ("streams/interleaved", 4),
     ("streams/send_queue", 5),
