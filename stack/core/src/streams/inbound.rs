@@ -1,12 +1,13 @@
 //! From DATA chunks to messages for the application.
 
+mod barrier;
 mod order;
 mod parts;
 mod reset;
 
 use tresse_wire::{SkippedMessages, SkippedStream, Tsn};
 
-use reset::Barrier;
+use barrier::Barrier;
 
 use super::BACKLOG;
 use super::chunk::{InChunk, InboundError};

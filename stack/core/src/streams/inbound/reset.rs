@@ -1,55 +1,11 @@
-//! Incoming streams that begin again (RFC 6525 §5.2.2, §5.2.4, §5.2.7 H5).
-//!
-//! A *barrier* is a TSN up to which messages belong to the time before a reset. Those behind it are kept until it is
-//! known whether their streams begin again.
+//! Incoming streams that begin again (RFC 6525 §5.2.2, §5.2.4, §5.2.7 H5); what is kept until that is known (`barrier.rs`).
 
-use std::collections::BTreeMap;
+use tresse_wire::{SkippedStream, StreamId, Tsn};
 
-use tresse_wire::{SkippedStream, Ssn, StreamId, Tsn};
-
-use super::{Inbound, InboundError, Stored};
-use crate::streams::PIECE;
+use super::barrier::{Barrier, Skipped, in_order};
+use super::{Inbound, InboundError};
 use crate::streams::ring::EntryId;
 use crate::streams::stream_set::StreamSet;
-
-/// Complete messages of some streams, from some TSN on, that nobody gets for now.
-#[derive(Debug)]
-pub(super) struct Barrier {
-    streams: StreamSet,
-    /// The last TSN of the time before.
-    last: Tsn,
-    /// By the TSN of their first fragment.
-    kept: Vec<(Tsn, Stored)>,
-    /// Ordered messages of these streams will not come up to this SSN, as was said of what lies up to this TSN (RFC 3758).
-    skipped: BTreeMap<u16, (Tsn, Ssn)>,
-}
-
-impl Barrier {
-    /// Whether a message belongs behind it.
-    pub(super) fn holds(&self, stream: StreamId, tsn: Tsn) -> bool {
-        tsn.follows(self.last) && self.streams.contains(stream)
-    }
-
-    pub(super) fn keep(&mut self, tsn: Tsn, stored: Stored) {
-        self.kept.push((tsn, stored));
-    }
-
-    /// What is passed over may lie among the messages that are kept: it is done with when they are.
-    pub(super) fn pass_over(&mut self, tsn: Tsn, skipped: SkippedStream) {
-        self.skipped.insert(skipped.stream.0, (tsn, skipped.ssn));
-    }
-
-    /// Forgets a message, because a part of it was dropped. `false` if it is not here.
-    pub(super) fn forget(&mut self, tsn: Tsn) -> bool {
-        let found = self.kept.iter().position(|(kept, _)| *kept == tsn);
-        found.map(|at| self.kept.swap_remove(at)).is_some()
-    }
-
-    pub(super) fn memory(&self) -> usize {
-        let skipped = self.skipped.len() * PIECE;
-        self.streams.memory() + self.kept.capacity() * size_of::<(Tsn, Stored)>() + skipped + PIECE
-    }
-}
 
 impl Inbound {
     //= RFC 6525 5.2.2-4
@@ -62,8 +18,7 @@ impl Inbound {
             interleaved.keep_behind(streams, last);
             return;
         }
-        self.barrier =
-            Some(Box::new(Barrier { streams, last, kept: Vec::new(), skipped: BTreeMap::new() }));
+        self.barrier = Some(Box::new(Barrier::new(streams, last)));
     }
 
     /// Messages up to `last` are no longer kept.
@@ -75,22 +30,13 @@ impl Inbound {
             return interleaved.let_through(last, &mut self.delivery);
         }
         let Some(barrier) = &mut self.barrier else { return Ok(()) };
-        if !last.follows(barrier.last) {
-            return Ok(());
-        }
-        barrier.last = last;
-        let mut before: Vec<(Tsn, Stored)> =
-            barrier.kept.extract_if(.., |(tsn, _)| !tsn.follows(last)).collect();
-        sort(&mut before);
-        let is_before = |_: &u16, (tsn, _): &mut (Tsn, Ssn)| !tsn.follows(last);
-        let skipped: BTreeMap<u16, (Tsn, Ssn)> =
-            barrier.skipped.extract_if(.., is_before).collect();
-        before.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))?;
+        let (before, skipped) = barrier.let_through(last);
+        before.into_iter().try_for_each(|stored| self.route_stored(stored))?;
         self.skip_all(&skipped);
         Ok(())
     }
 
-    fn skip_all(&mut self, skipped: &BTreeMap<u16, (Tsn, Ssn)>) {
+    fn skip_all(&mut self, skipped: &Skipped) {
         for (stream, (_, ssn)) in skipped {
             self.skip(SkippedStream { stream: StreamId(*stream), ssn: *ssn });
         }
@@ -129,10 +75,9 @@ impl Inbound {
             return interleaved.end_barrier(&mut self.delivery);
         }
         let Some(barrier) = self.barrier.take() else { return Ok(()) };
-        let mut kept = barrier.kept;
-        sort(&mut kept);
-        kept.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))?;
-        self.skip_all(&barrier.skipped);
+        let (kept, skipped) = barrier.end();
+        kept.into_iter().try_for_each(|stored| self.route_stored(stored))?;
+        self.skip_all(&skipped);
         Ok(())
     }
 
@@ -146,13 +91,12 @@ impl Inbound {
         let Some(barrier) = self.barrier.take() else { return };
         // What waited for its turn before may have waited for one of these.
         let held = self.delivery.begin_again(&StreamSet::All);
-        let entries = barrier.kept.into_iter().map(|(_, stored)| stored.entry).chain(held);
+        let (kept, _) = barrier.end();
+        let entries = kept.into_iter().map(|stored| stored.entry).chain(held);
         let ring = self.reassembly.ring();
         let tsns = entries.map(|entry| (ring.tsn(entry), entry));
-        let mut all: Vec<(Tsn, EntryId)> =
-            tsns.filter(|(tsn, _)| !tsn.follows(cumulative)).collect();
-        sort(&mut all);
-        for (_, entry) in all {
+        let all: Vec<(Tsn, EntryId)> = tsns.filter(|(tsn, _)| !tsn.follows(cumulative)).collect();
+        for entry in in_order(all) {
             let message = self.reassembly.take(entry);
             self.delivery.queue(message);
         }
@@ -177,10 +121,4 @@ impl Inbound {
     pub(crate) fn add_streams(&mut self, more: u16) {
         self.streams = self.streams.saturating_add(more);
     }
-}
-
-/// In the order in which they were sent.
-fn sort<T>(kept: &mut [(Tsn, T)]) {
-    let Some(first) = kept.first().map(|(tsn, _)| *tsn) else { return };
-    kept.sort_unstable_by_key(|(tsn, _)| tsn.distance(first));
 }
