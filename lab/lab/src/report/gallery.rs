@@ -7,6 +7,7 @@ use tresse_report::html::{self, escape, prose};
 
 use super::compared::comparison;
 use super::{FORMAT, PAGE, Report, SUMMARY, Tally};
+use crate::common::Paper;
 use crate::comparison::{Comparison, Verdict};
 use crate::experiment;
 
@@ -75,7 +76,7 @@ fn index(papers: &[(&str, Vec<&Report>)], unread: usize) -> String {
     out.push_str("</ul>\n");
     for (paper, of) in papers {
         let _ = writeln!(out, "<section><h2><a href=\"{0}/{PAGE}\">{0}</a>", escape(paper));
-        if let Some(about) = of.iter().find_map(|report| report.about.paper.as_ref()) {
+        if let Some(about) = the_paper(of) {
             let _ = write!(
                 out,
                 " <small>{}, <cite>{}</cite></small>",
@@ -92,11 +93,18 @@ fn index(papers: &[(&str, Vec<&Report>)], unread: usize) -> String {
     html::page("Results", STYLE, &out)
 }
 
+/// The paper that they reproduce, unless there are several.
+fn the_paper<'a>(reports: &[&'a Report]) -> Option<&'a Paper> {
+    let mut papers = reports.iter().filter_map(|report| report.about.paper.as_ref());
+    let first = papers.next()?;
+    papers.all(|paper| paper.title == first.title).then_some(first)
+}
+
 /// The page of a paper: each experiment with its verdicts.
 fn page_of(paper: &str, reports: &[&Report]) -> String {
     let mut out =
         format!("<p><a href=\"../{PAGE}\">All results</a></p>\n<h1>{}</h1>\n", escape(paper));
-    if let Some(about) = reports.iter().find_map(|report| report.about.paper.as_ref()) {
+    if let Some(about) = the_paper(reports) {
         let _ = writeln!(
             out,
             "<p class=\"paper\">{}, <cite>{}</cite></p>",
