@@ -26,10 +26,10 @@ impl ZeroChecksums {
     /// Of a packet with a checksum of zero that is not its CRC32c: `Some(false)` if that is wrong. Otherwise it tells nothing:
     /// such a packet may be damaged, too, and DTLS would have found it.
     pub(super) fn judge(&self, packet: &Packet<'_>) -> Option<bool> {
-        // RFC 9653 §5.2: packets with INIT or COOKIE ECHO have a checksum. An AUTH chunk may stand in front.
-        let mut chunks = packet.chunks().map_while(Result::ok).take(2);
-        let setup = |kind| matches!(kind, ChunkType::INIT | ChunkType::COOKIE_ECHO);
-        if chunks.any(|raw| setup(raw.chunk_type)) {
+        // RFC 9653 §5.2: packets with these have a checksum.
+        const CHECKED: [ChunkType; 3] =
+            [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        if packet.chunks().map_while(Result::ok).any(|raw| CHECKED.contains(&raw.chunk_type)) {
             return Some(false);
         }
         match self.0.get(&Key::of(&packet.header())) {

@@ -5,7 +5,7 @@ use tresse_wire::{ChunkType, Packet, write_checksum};
 use super::Association;
 
 impl Association {
-    //= RFC 9653 5.2-1 5.2-2 5.2-4 5.2-7
+    //= RFC 9653 5.2-1 5.2-2 5.2-4 5.2-5 5.2-7
     /// Writes the checksum into a packet that leaves, if it is to have one.
     #[inline]
     pub(super) fn seal(&mut self, packet: &mut [u8]) {
@@ -19,9 +19,18 @@ impl Association {
     }
 }
 
-/// RFC 9653 §5.2: packets with INIT or COOKIE ECHO. Nothing stands in front of either but an AUTH chunk.
-pub(crate) fn needs_checksum(packet: &[u8]) -> bool {
+/// RFC 9653 §5.2: of packets that leave also those with ASCONF.
+fn needs_checksum(packet: &[u8]) -> bool {
+    sets_up(packet) || begins_with(packet, &[ChunkType::ASCONF])
+}
+
+/// Whether a packet has INIT or COOKIE ECHO: it has a checksum in any case (RFC 9653 §5.2). So has what cannot be read.
+pub(crate) fn sets_up(packet: &[u8]) -> bool {
+    begins_with(packet, &[ChunkType::INIT, ChunkType::COOKIE_ECHO])
+}
+
+/// Whether one of these chunks is first, but for an AUTH chunk: nothing else stands in front of INIT, COOKIE ECHO and ASCONF.
+fn begins_with(packet: &[u8], kinds: &[ChunkType]) -> bool {
     let Ok(packet) = Packet::parse_unverified(packet) else { return true };
-    let first = packet.chunks().map_while(Result::ok).take(2);
-    first.into_iter().any(|raw| matches!(raw.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO))
+    packet.chunks().map_while(Result::ok).take(2).any(|raw| kinds.contains(&raw.chunk_type))
 }

@@ -63,7 +63,7 @@ use asconf::AddressChanges;
 pub(crate) use asconf::lookup_addresses;
 use authentication::Authenticator;
 pub(crate) use authentication::KeyChange;
-pub(crate) use checksum::needs_checksum;
+pub(crate) use checksum::sets_up;
 use common::{Common, Halves};
 use drop_rate::DropReports;
 use errors::Errors;

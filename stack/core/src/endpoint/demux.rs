@@ -1,7 +1,5 @@
 //! Which association a packet is for, and whether its tag is right (RFC 9260 §8.4, §8.5).
 
-use std::net::IpAddr;
-
 use tresse_wire::{
     Cause, Causes, Chunk, ChunkError, ChunkType, CommonHeader, Packet, PacketError, RawChunk,
     VerificationTag,
@@ -10,7 +8,8 @@ use tresse_wire::{
 use super::desk::Desk;
 use super::handshake::Greeter;
 use super::{AssociationId, Datagram, Endpoint, drops};
-use crate::association::needs_checksum;
+use crate::association::sets_up;
+use crate::path::source::is_unicast;
 use crate::state::State;
 use crate::time::Time;
 
@@ -102,11 +101,6 @@ fn has_stale_cookie(causes: Causes<'_>) -> bool {
         .iter()
         .map_while(Result::ok)
         .any(|raw| matches!(Cause::parse(raw), Ok(Cause::StaleCookie { .. })))
-}
-
-fn is_unicast(address: IpAddr) -> bool {
-    let broadcast = matches!(address, IpAddr::V4(a) if a.is_broadcast());
-    !(broadcast || address.is_multicast() || address.is_unspecified())
 }
 
 impl Endpoint {
@@ -227,7 +221,7 @@ impl Endpoint {
         };
         let zero = packet.received_checksum() == 0 && offered();
         // What sets up an association is for none that exists.
-        if zero && !needs_checksum(bytes) {
+        if zero && !sets_up(bytes) {
             Packet::parse_zero_checksum(bytes)
         } else {
             Packet::parse(bytes)

@@ -25,18 +25,19 @@ enum Scope {
     Wide,
 }
 
+/// Whether it is the address of one host, and not of a group, of a whole network or of nobody.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(a) if a.is_broadcast());
+    !(broadcast || address.is_multicast() || address.is_unspecified())
+}
+
 fn scope(address: IpAddr) -> Scope {
-    let (none, link_local) = match address {
-        IpAddr::V4(a) => {
-            (a.is_unspecified() || a.is_multicast() || a.is_broadcast(), a.is_link_local())
-        }
+    let (mapped, link_local) = match address {
+        IpAddr::V4(a) => (false, a.is_link_local()),
         // §3.3.2.1.2: an IPv4-mapped address MUST NOT be used.
-        IpAddr::V6(a) => (
-            a.is_unspecified() || a.is_multicast() || a.to_ipv4_mapped().is_some(),
-            a.is_unicast_link_local(),
-        ),
+        IpAddr::V6(a) => (a.to_ipv4_mapped().is_some(), a.is_unicast_link_local()),
     };
-    match (none, address.is_loopback(), link_local) {
+    match (mapped || !is_unicast(address), address.is_loopback(), link_local) {
         (true, ..) => Scope::None,
         (_, true, _) => Scope::Loopback,
         (_, _, true) => Scope::LinkLocal,

@@ -3,6 +3,7 @@
 use tresse_wire::{Chunk, ErrorDetectionMethod, Packet, Parameter, ParameterType};
 
 use super::*;
+use crate::event::AddressChange;
 use script::{init_packet, packet, peer_fields};
 
 fn config(zero_checksum: bool) -> AssociationConfig {
@@ -189,6 +190,25 @@ fn a_peer_that_restarts_offers_again() {
     assert!(!sent.is_empty() && sent.iter().all(|packet| !is_zero(packet)));
 }
 
+//= RFC 9653 5.2-5
+#[test]
+fn asconf_has_a_checksum() {
+    let extensions = Extensions {
+        authentication: true,
+        address_reconfiguration: true,
+        ..config(true).extensions
+    };
+    let (mut pair, id, _) = Pair::connected(&AssociationConfig { extensions, ..standard() }, 1);
+    let now = pair.now;
+    let added = [10, 0, 1, 1].into();
+    pair.end(Side::A).change_address(now, id, AddressChange::Add, added).unwrap();
+    pair.run(ms(2000));
+    assert!(pair.sent(Side::A, ChunkType::ASCONF).iter().all(|packet| !is_zero(packet)));
+    // The RFC names no other.
+    let answers = pair.sent(Side::Z, ChunkType::ASCONF_ACK);
+    assert!(!answers.is_empty() && answers.iter().all(|packet| is_zero(packet)));
+}
+
 /// With authenticated chunks an AUTH chunk may stand in front of the COOKIE ECHO.
 #[test]
 fn a_cookie_echo_behind_auth_has_a_checksum() {
@@ -196,10 +216,10 @@ fn a_cookie_echo_behind_auth_has_a_checksum() {
         w.raw(&[15, 0, 0, 8, 0, 0, 0, 9]);
         w.cookie_echo(b"cookie");
     });
-    assert!(crate::association::needs_checksum(&bytes));
+    assert!(crate::association::sets_up(&bytes));
     bytes[20] = ChunkType::HEARTBEAT.0;
-    assert!(!crate::association::needs_checksum(&bytes));
-    assert!(crate::association::needs_checksum(&bytes[..11]));
+    assert!(!crate::association::sets_up(&bytes));
+    assert!(crate::association::sets_up(&bytes[..11]));
 }
 
 #[test]
