@@ -86,6 +86,10 @@ impl Monitor {
             cx.path_changed(path);
             cx.ask_failed(path);
         }
+        //= RFC 9260 7.2.5.1-1
+        if before.labels.dscp != settings.labels.dscp {
+            cx.paths[path].restart_congestion_control(cx.config);
+        }
         let sizes = |s: PathSettings| (s.mtu, s.mtu_discovery);
         if sizes(before) != sizes(settings) {
             path_mtu::configure(cx, path);

@@ -247,6 +247,11 @@ impl Path {
         if self.is_confirmed() {
             self.mtu.begin_search(now);
         }
+        self.restart_congestion_control(config);
+    }
+
+    /// Another way through the network: nothing is known of it (RFC 9260 §7.2.5).
+    pub(crate) fn restart_congestion_control(&mut self, config: &AssociationConfig) {
         let (pmdcs, ipv6) = (self.pmdcs(), self.address.remote().is_ipv6());
         self.window.start_over(Controller::new(&config.profile.congestion, pmdcs, ipv6));
     }

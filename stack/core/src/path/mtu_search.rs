@@ -18,6 +18,7 @@
 //! ones took beyond the round trip says how long it would be under way. None is sent that would take longer than a round trip, and
 //! [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
+//= RFC 6951 5.6-3
 mod probes;
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,30 @@ fn every_packet_of_an_association_has_those_of_its_path() {
     assert_eq!(pair.recv_all(Side::Z, z).len(), 2);
 }
 
+//= RFC 9260 7.2.5.1-1
+/// Another DSCP may mean another queue: "MUST be reset to their initial values".
+#[test]
+fn another_dscp_begins_with_a_new_window() {
+    let (mut pair, a, _) = Pair::connected(&AssociationConfig::default(), 2);
+    let cwnds = |pair: &mut Pair| {
+        let paths = pair.end(Side::A).path_stats(a);
+        [paths[0].cwnd, paths[1].cwnd]
+    };
+    let initial = cwnds(&mut pair);
+    pair.send(Side::A, a, 0, vec![1; 40_000]);
+    pair.run(Duration::from_millis(100));
+    let grown = cwnds(&mut pair);
+    assert!(grown[0] > initial[0]);
+    let (now, settings) = (pair.now, pair.end(Side::A).path_stats(a)[0].settings);
+    let mut set = |labels| {
+        let changed = PathSettings { labels, ..settings };
+        pair.end(Side::A).configure_path(now, a, PathId(0), changed).unwrap();
+        cwnds(&mut pair)
+    };
+    assert_eq!(set(labels(0, 7)), grown, "a flow label is no class");
+    assert_eq!(set(labels(46, 7)), initial);
+}
+
 /// What belongs to no association is best effort.
 #[test]
 fn a_stranger_is_answered_without() {

@@ -154,6 +154,7 @@ fn data_flows_from_the_beginning_and_lost_probes_are_no_errors() {
 
 /// RFC 8899 §4.3.
 //= RFC 8899 4.3-1
+//= RFC 6951 5.6-3
 #[test]
 fn a_path_that_becomes_narrow_is_found_out_without_icmp() {
     let config = searching(1500);
