@@ -12,6 +12,10 @@ pub enum ConnectError {
     /// The list of peer addresses was empty.
     #[error("no peer address was given")]
     NoAddress,
+    /// An address of the peer is that of a group, of a whole network or of nobody: what comes from such is not answered
+    /// (RFC 9260 §8.4).
+    #[error("{0} is no unicast address, and an SCTP peer has no others")]
+    NotUnicast(IpAddr),
     /// The peer's SCTP port was 0, which RFC 9260 §3.1 forbids.
     #[error("SCTP port 0 cannot be used")]
     ZeroPort,

@@ -3,14 +3,16 @@
 mod addresses;
 mod halves;
 mod keys;
+mod settings;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use tresse_core::{
-    AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathSettings,
-    PathStats, ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions, Time,
+    AbandonPolicy, AbandonedMessages, AssociationError, AssociationId, AssociationStats, Event,
+    Message, PathId, PathStats, ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions,
+    Time,
 };
 use tresse_wire::StreamId;
 
@@ -120,7 +122,8 @@ impl Association {
     /// Sends a message if there is room now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`SendError::WouldBlock`] when the send buffer is full.
+    /// As [`send`](Self::send), and [`SendError::WouldBlock`] when the send buffer is full, or the association is just
+    /// ending.
     pub fn try_send(
         &self,
         stream: impl Into<StreamId>,
@@ -167,8 +170,11 @@ impl Association {
             } else {
                 payload.clone()
             };
-            let sent = state.core.send(now, id, stream, offered, options);
-            sent.map_err(|error| error.map_closed(|_| Closed::unknown()))
+            state.core.send(now, id, stream, offered, options).map_err(|error| match error {
+                // It has ended, and how is told in a moment, which wakes who waits for room.
+                tresse_core::SendError::Closed(_) => SendError::WouldBlock,
+                error => error.map_closed(|_| Closed::unknown()),
+            })
         })
     }
 
@@ -343,38 +349,25 @@ impl Association {
         peer
     }
 
+    /// How many messages of an outbound stream were given up by a policy; of all streams without `stream`, by any policy
+    /// without `policy` (RFC 7496 §4.3, §4.4).
+    ///
+    /// # Errors
+    /// [`AssociationError::NoAssociation`] when it has ended, [`AssociationError::NoStream`].
+    pub fn abandoned(
+        &self,
+        stream: Option<StreamId>,
+        policy: Option<AbandonPolicy>,
+    ) -> Result<AbandonedMessages, AssociationError> {
+        self.inner.shared.lock().core.abandoned(self.inner.id, stream, policy)
+    }
+
     /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).
     ///
     /// # Errors
     /// See [`AssociationError`]; the path must be confirmed.
     pub fn set_primary(&self, path: PathId) -> Result<(), AssociationError> {
         self.inner.shared.act(|state, now| state.core.set_primary(now, self.inner.id, path))
-    }
-
-    /// Gives one path other settings: they hold at once. Those it has are in [`path_stats`](Self::path_stats). So are its DSCP and
-    /// its flow label changed (SCTP_PEER_ADDR_PARAMS, RFC 6458 §8.1.12):
-    ///
-    /// ```
-    /// # use tresse::{Association, AssociationError, Dscp, IpLabels, PathSettings};
-    /// # fn expedite(association: &Association) -> Result<(), AssociationError> {
-    /// let expedited = Dscp::new(46).expect("below 64");
-    /// for path in association.path_stats() {
-    ///     let labels = IpLabels { dscp: expedited, ..path.settings.labels };
-    ///     association.configure_path(path.id, PathSettings { labels, ..path.settings })?;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// See [`AssociationError`]; a setting may be out of range.
-    pub fn configure_path(
-        &self,
-        path: PathId,
-        settings: PathSettings,
-    ) -> Result<(), AssociationError> {
-        let id = self.inner.id;
-        self.inner.shared.act(|state, now| state.core.configure_path(now, id, path, settings))
     }
 
     /// Tells the stream scheduler of the priority or the weight of an outbound stream (RFC 8260 §4.3.3): the profile's

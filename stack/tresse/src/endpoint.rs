@@ -116,7 +116,8 @@ impl Endpoint {
 
     /// Spawns the driver on the current tokio runtime, as [`bind`](Self::bind) does, over UDP sockets that are bound already:
     /// one for each local address, all to the same port. Such are those that another program has handed over, or that need
-    /// options of their own. [`Config::carrier`] has no meaning then; [`Config::socket`] may enlarge their buffers.
+    /// options of their own. [`Config::carrier`] has no meaning then; [`Config::socket`] may enlarge their buffers. They are
+    /// made non-blocking, and must stay so: who has kept a clone of one and makes it block stops the driver.
     ///
     /// ```
     /// use std::net::UdpSocket;
@@ -212,7 +213,7 @@ impl Endpoint {
         peer: impl Into<Peer>,
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        let (peer, shared) = (peer.into(), &self.inner.shared);
+        let (peer, shared) = (peer.into().canonical(), &self.inner.shared);
         let encapsulation = peer.encapsulation(config.encapsulation, shared.is_encapsulated())?;
         shared.check_families(&peer.addresses)?;
         shared.check_routes(&peer.routable())?;

@@ -82,6 +82,9 @@ pub enum ConnectError {
     /// The peer has no address.
     #[error("no peer address was given")]
     NoAddress,
+    /// An address of the peer is that of a group, of a whole network or of nobody, such as 224.0.0.1 or 0.0.0.0.
+    #[error("{0} is no unicast address, and an SCTP peer has no others")]
+    NotUnicast(IpAddr),
     /// The peer's SCTP port is 0, which RFC 9260 §3.1 forbids.
     #[error("SCTP port 0 cannot be used")]
     ZeroPort,
@@ -119,6 +122,7 @@ impl From<tresse_core::ConnectError> for ConnectError {
     fn from(error: tresse_core::ConnectError) -> ConnectError {
         match error {
             tresse_core::ConnectError::NoAddress => ConnectError::NoAddress,
+            tresse_core::ConnectError::NotUnicast(address) => ConnectError::NotUnicast(address),
             tresse_core::ConnectError::ZeroPort => ConnectError::ZeroPort,
             tresse_core::ConnectError::Exists => ConnectError::Exists,
             tresse_core::ConnectError::TooManyAssociations => ConnectError::TooManyAssociations,

@@ -60,6 +60,12 @@ impl Peer {
         Peer { udp_port: Some(udp_port), ..self }
     }
 
+    /// The same peer with IPv4 addresses as such, and not in their IPv6 form (RFC 4291 §2.5.5.2).
+    pub(crate) fn canonical(mut self) -> Peer {
+        self.addresses.iter_mut().for_each(|address| *address = address.to_canonical());
+        self
+    }
+
     /// Its UDP port, if packets travel in UDP datagrams; `set` is that of the settings.
     pub(crate) fn encapsulation(
         &self,

@@ -292,6 +292,10 @@ async fn a_peer_of_the_other_family_and_a_setting_out_of_range_are_named() {
     let said = "::1 cannot be reached: the endpoint is not bound to an IPv6 address";
     assert_eq!(error.to_string(), said);
 
+    let group: SocketAddr = "224.0.0.1:9899".parse().unwrap();
+    let error = soon("the answer", client.connect((group, PORT))).await.unwrap_err();
+    assert_eq!(error, ConnectError::NotUnicast(group.ip()));
+
     let mut config = Config::server(loopback(), PORT);
     config.sctp.association.mtu = 10;
     let error = Endpoint::bind(config).unwrap_err();
@@ -404,6 +408,31 @@ async fn many_associations_share_one_endpoint() {
     }
     soon("all clients", clients.join_all()).await;
     assert_eq!(soon("the server", serving).await.unwrap(), usize::from(CLIENTS) * 20 * 2_000);
+}
+
+/// Its IPv6 form means the same host.
+#[tokio::test]
+async fn an_ipv4_peer_may_be_written_as_ipv6() {
+    let server = Endpoint::bind(Config::server(loopback(), PORT)).unwrap();
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let peer = format!("[::ffff:127.0.0.1]:{}", server.local_addr().port());
+    let peer: SocketAddr = peer.parse().unwrap();
+    let association = soon("the association", client.connect((peer, PORT))).await.unwrap();
+    assert_eq!(association.peer().addresses, [loopback().ip()]);
+}
+
+/// The end is told by the driver, which has not run since.
+#[tokio::test]
+async fn who_sends_while_the_association_ends_is_told_how_it_ended() {
+    let server = Endpoint::bind(Config::server(loopback(), PORT)).unwrap();
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let peer = (server.local_addr(), PORT);
+    let association = soon("the association", client.connect(peer)).await.unwrap();
+    association.abort("enough");
+    assert_eq!(association.try_send(0, "late"), Err(SendError::WouldBlock));
+    let error = soon("the answer", association.send(0, "late")).await.unwrap_err();
+    let Some(closed) = association.close_reason() else { panic!("it has not ended") };
+    assert_eq!(error, SendError::Closed(closed));
 }
 
 #[tokio::test]

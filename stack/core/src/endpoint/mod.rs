@@ -41,7 +41,7 @@ use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 pub use crate::ids::AssociationId;
 use crate::path::PathId;
-use crate::path::source::Sources;
+use crate::path::source::{Sources, is_unicast};
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
@@ -162,6 +162,9 @@ impl Endpoint {
         config.check()?;
         if remotes.is_empty() {
             return Err(ConnectError::NoAddress);
+        }
+        if let Some(address) = remotes.iter().find(|address| !is_unicast(**address)) {
+            return Err(ConnectError::NotUnicast(*address));
         }
         if remote_port == 0 {
             //= RFC 9260 3.1-1 3.1-2

@@ -41,7 +41,8 @@ impl SendHalf {
         self.0.send_with(stream, data, options).await
     }
 
-    /// See [`Association::shutdown`].
+    /// See [`Association::shutdown`]. It ends the association, not this direction alone: SCTP has no half-closed state
+    /// (RFC 9260 §1.3). Until it is over the other half receives what the peer had sent.
     ///
     /// # Errors
     /// As there.

@@ -49,6 +49,15 @@ fn all_addresses_share_one_port() {
     }
 }
 
+#[test]
+fn a_peer_has_unicast_addresses_alone() {
+    let mut script = Script::listening(&standard());
+    for none in [[224, 0, 0, 1], [255; 4], [0; 4]].map(IpAddr::from) {
+        let refused = script.end.connect(script.now, &[none], PORT, standard());
+        assert_eq!(refused, Err(ConnectError::NotUnicast(none)));
+    }
+}
+
 //= RFC 9260 3.1-1 3.1-2
 #[test]
 fn port_0_is_refused() {
