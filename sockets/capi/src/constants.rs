@@ -111,6 +111,8 @@ pub const SCTP_NEXT_MSG_AVAIL: i32 = 1;
 pub const SCTP_NEXT_MSG_ISCOMPLETE: i32 = 2;
 pub const SCTP_NEXT_MSG_IS_UNORDERED: i32 = 4;
 pub const SCTP_NEXT_MSG_IS_NOTIFICATION: i32 = 8;
+/// `nxt_flags`, beside SCTP_UNORDERED and SCTP_NOTIFICATION (RFC 6458 §5.3.6).
+pub const SCTP_COMPLETE: i32 = 0x20;
 
 /// Notifications (RFC 6458 §6.1).
 pub const SCTP_SN_TYPE_BASE: i32 = 0x8000;

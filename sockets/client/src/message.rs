@@ -270,11 +270,18 @@ fn extrcvinfo(received: &Received) -> Vec<u8> {
     s.0
 }
 
-/// `struct sctp_nxtinfo`.
+/// `struct sctp_nxtinfo` (RFC 6458 §5.3.6).
 #[must_use]
 pub fn nxtinfo(next: &RxHeader) -> Vec<u8> {
+    /// SCTP_COMPLETE and SCTP_NOTIFICATION.
+    const COMPLETE: u16 = 0x20;
+    const NOTIFICATION: u16 = 0x8000;
+    let bit = |bit, there| if there { bit } else { 0 };
+    let flags = next.sinfo_flags
+        | bit(COMPLETE, next.flags & flag::END != 0)
+        | bit(NOTIFICATION, next.kind == kind::NOTIFICATION);
     let mut s = Struct::default();
-    s.u16(next.stream).u16(next.sinfo_flags).u32(next.ppid).u32(next.length).u32(next.association);
+    s.u16(next.stream).u16(flags).u32(next.ppid).u32(next.length).u32(next.association);
     s.0
 }
 

@@ -255,6 +255,11 @@ extern "C" {
 #define SCTP_NEXT_MSG_IS_NOTIFICATION 8
 
 /**
+ * `nxt_flags`, beside SCTP_UNORDERED and SCTP_NOTIFICATION (RFC 6458 §5.3.6).
+ */
+#define SCTP_COMPLETE 32
+
+/**
  * Notifications (RFC 6458 §6.1).
  */
 #define SCTP_SN_TYPE_BASE 32768

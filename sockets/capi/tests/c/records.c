@@ -11,6 +11,7 @@
 #define SCTP_NEXT_MSG_ISCOMPLETE 2
 #define SCTP_NEXT_MSG_IS_UNORDERED 4
 #define SCTP_NEXT_MSG_IS_NOTIFICATION 8
+#define SCTP_COMPLETE 0x20
 struct sctp_extrcvinfo {
 	uint16_t sinfo_stream, sinfo_ssn, sinfo_flags;
 	uint32_t sinfo_ppid, sinfo_context, sinfo_pr_value, sinfo_tsn, sinfo_cumtsn;
@@ -210,6 +211,46 @@ static void next_message(int server)
 	CHECK(close(fd) == 0 && close(accepted) == 0);
 }
 
+/* What SCTP_NXTINFO says of the message behind the one that is read. */
+static struct sctp_nxtinfo behind(int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct sctp_nxtinfo))];
+	} control;
+	struct iovec iov = { got, sizeof got };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof control };
+	struct sctp_nxtinfo info;
+	CHECK(recvmsg(fd, &msg, 0) > 0);
+	CHECK(msg.msg_controllen >= CMSG_LEN(sizeof info));
+	CHECK(control.header.cmsg_level == IPPROTO_SCTP && control.header.cmsg_type == SCTP_NXTINFO);
+	memcpy(&info, CMSG_DATA(&control.header), sizeof info);
+	return info;
+}
+
+/* Messages, and notifications, which are no messages of the peer. */
+static void next_info(int server)
+{
+	struct sctp_sndinfo second = { .snd_sid = 2, .snd_flags = SCTP_UNORDERED, .snd_ppid = 12 };
+	int accepted, fd = pair(server, 5077, &accepted);
+	CHECK(on(accepted, SCTP_RECVNXTINFO, 1) == 0);
+	CHECK(event(accepted, SCTP_SHUTDOWN_EVENT, 1) == 0);
+	CHECK(put(fd, "first", 5, &second, 0) == 5);
+	CHECK(put(fd, "the second", 10, &second, 0) == 10);
+	CHECK(close(fd) == 0);
+	usleep(200000);
+	struct sctp_nxtinfo info = behind(accepted);
+	CHECK(info.nxt_flags == (SCTP_UNORDERED | SCTP_COMPLETE) && info.nxt_length == 10);
+	CHECK(info.nxt_sid == 2 && info.nxt_ppid == 12);
+	info = behind(accepted);
+	CHECK((uint16_t)info.nxt_flags == (SCTP_NOTIFICATION | SCTP_COMPLETE));
+	CHECK(info.nxt_length == sizeof(struct sctp_shutdown_event));
+	CHECK(close(accepted) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	start(argc, argv);
@@ -218,6 +259,7 @@ int main(int argc, char **argv)
 	large(server);
 	returned(server);
 	next_message(server);
+	next_info(server);
 	several();
 	return 0;
 }
