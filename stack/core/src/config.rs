@@ -217,7 +217,8 @@ pub struct AssociationConfig {
     pub extensions: Extensions,
     /// The peer is told when the addresses of our host change ([`Endpoint::set_host_addresses`](crate::Endpoint::set_host_addresses)),
     /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.24): new ones are added where the
-    /// port is bound to a wildcard, and those that are gone are deleted as soon as another one is there. Default `true`.
+    /// port is bound to a wildcard, those that are gone are deleted as soon as another one is there, and added again when they are
+    /// back. Default `true`.
     pub follow_host_addresses: bool,
     /// The address of ours to which the peer is asked to send by default, in INIT or INIT ACK (RFC 5061 §4.2.4), if
     /// [`Extensions::address_reconfiguration`] is offered and the address is among those that it is told. It is advice, and a peer

@@ -137,6 +137,8 @@ impl Paths {
         if self.get(path).is_none() || self.len() == 1 {
             return false;
         }
+        // RFC 9260 §5.4: no data has gone to an address that was never confirmed. A host whose addresses flap adds many such.
+        let next = if self[path].is_confirmed() { next } else { 0 };
         self.gone |= path.bit();
         self.removed.push((path, next));
         if self.primary == path {

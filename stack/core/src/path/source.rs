@@ -281,14 +281,26 @@ impl Sources {
         needs_translation(local, Some(&remote))
     }
 
-    /// What a peer at `remotes` would be told now; nothing if the socket is bound to some addresses and not to a wildcard.
+    /// What a peer at `remotes` would be told now. A socket that is bound to some addresses and not to a wildcard tells of those only
+    /// that the peer was asked to forget since the host had lost them, and that are back.
     pub(crate) fn to_be_told(&self, remotes: &[IpAddr]) -> Vec<IpAddr> {
-        if !self.wildcard {
+        let bound: Vec<IpAddr> = match self.wildcard {
+            true => Vec::new(),
+            false => self.leaving.iter().chain(&self.deleted).copied().collect(),
+        };
+        if bound.is_empty() && !self.wildcard {
             return Vec::new();
         }
-        let mut told = self.host.listed(&[], remotes, self.families);
+        let mut told = self.host.listed(&bound, remotes, self.families);
         told.retain(|address| !self.declined.contains(address));
         told
+    }
+
+    /// Of those the one from which a peer at `remote` is asked if nothing that it knows is left: the nearest, and one that it is asked
+    /// to forget only if there is no other.
+    pub(crate) fn to_ask_from(&self, remote: IpAddr) -> Option<IpAddr> {
+        let told = self.to_be_told(&[remote]).into_iter().filter(|l| reaches(*l, remote));
+        told.min_by_key(|l| (self.is_leaving(*l), std::cmp::Reverse(common_prefix(*l, remote))))
     }
 
     /// Addresses of the host that a peer at `remotes` would not see, but those of a NAT instead.

@@ -101,13 +101,18 @@ impl AddressChanges {
         if !cx.state.may_change_addresses() {
             return;
         }
-        let changes = self.agreed.as_mut().filter(|changes| changes.requests.may_begin());
-        let Some(changes) = changes else { return };
-        // §4.1.1: "an address of the sender [...] considered part of the association by the peer"; none if what the peer sees
-        // is the address of a NAT.
-        let remote = cx.paths[cx.paths.primary()].address.remote();
+        if !self.agreed.as_ref().is_some_and(|changes| changes.requests.may_begin()) {
+            return;
+        }
         let sources = addresses.sources();
-        let lookup = sources.known().iter().find(|l| !sources.needs_wildcard(**l, remote));
+        let stays = self.staying(sources);
+        let Some(changes) = &mut self.agreed else { return };
+        // §4.1.1: "an address of the sender [...] considered part of the association by the peer"; none if what the peer sees
+        // is the address of a NAT. One that is not deleted is so also when the answer is lost, and the chunk comes again from an
+        // address that the peer has not heard of.
+        let remote = cx.paths[cx.paths.primary()].address.remote();
+        let seen = sources.known().iter().filter(|l| !sources.needs_wildcard(**l, remote));
+        let lookup = seen.min_by_key(|l| !stays.contains(l));
         let none: IpAddr = match remote {
             IpAddr::V4(_) => [0; 4].into(),
             IpAddr::V6(_) => [0; 16].into(),
@@ -140,6 +145,9 @@ impl AddressChanges {
     /// Where it leaves from, if not from the source of the path: from none that it deletes (F6), from the one that is added if
     /// there is no other (F1), and if the peer sees another address instead, from that in any case. If all of these are gone, any
     /// address of the host does: the peer finds the association by the one that the chunk names (§4.1.1, §5.2 D2).
+    ///
+    /// If what is deleted is back meanwhile and all that is left, it leaves from there, against F4 and F6: whoever keeps to them says
+    /// nothing until the association dies. A peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
         let under_way = || self.agreed.iter().flat_map(|c| c.requests.under_way());
@@ -155,7 +163,7 @@ impl AddressChanges {
             .or_else(|| primary().map(|r| r.address))
             .or_else(usable)
             .or_else(|| added(true))
-            .or_else(|| sources.to_be_told(&[p.remote()]).into_iter().next())
+            .or_else(|| sources.to_ask_from(p.remote()))
     }
 
     /// Where the chunk is to leave: the path that carries data if it was answered at its source, else another one that was: a source

@@ -76,6 +76,19 @@ impl Mobile {
     }
 }
 
+/// A is bound to these addresses of two networks, between which nothing passes.
+fn bound_to_two() -> Mobile {
+    let mut pair = Pair::new(&config(), 2);
+    let now = pair.now;
+    pair.end(Side::A).set_host_addresses(now, &[a(0), a(1)]);
+    let here = Rc::new(RefCell::new(BTreeSet::from([a(0), a(1)])));
+    let (a, z) = pair.connect(&config());
+    let mut mobile = Mobile { ids: [a, z], here, pair };
+    mobile.keep_networks_apart();
+    mobile.pair.run(secs(2));
+    mobile
+}
+
 //= RFC 5061 5.3.2-1 5.3.2-3
 #[test]
 fn the_only_address_is_changed_while_data_is_in_flight() {
@@ -384,6 +397,80 @@ fn without_any_address_it_waits() {
     mobile.expect(0);
     let peer = mobile.ids[1];
     assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(1)]);
+}
+
+/// A cable that is pulled for a moment costs no redundancy, whatever the port is bound to.
+#[test]
+fn an_address_that_was_bound_is_told_again_when_it_is_back() {
+    let mut mobile = bound_to_two();
+    let [id, peer] = mobile.ids;
+    for _ in 0..3 {
+        mobile.becomes(&[a(0)]);
+        mobile.pair.run(secs(2));
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(0)]);
+        mobile.becomes(&[a(0), a(1)]);
+        mobile.pair.run(secs(2));
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(0), a(1)]);
+        // And for less than a round trip.
+        mobile.becomes(&[a(0)]);
+        mobile.pair.run(ms(5));
+        mobile.becomes(&[a(0), a(1)]);
+        mobile.pair.run(secs(2));
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(0), a(1)]);
+    }
+    mobile.becomes(&[a(1)]);
+    mobile.exchange(0);
+    // The path that carries data leads nowhere now.
+    mobile.pair.run(secs(100));
+    mobile.expect(0);
+    change(&mut mobile.pair, Side::A, id, AddressChange::Add, a(7)).unwrap();
+    mobile.pair.run(secs(2));
+    assert_eq!(outcomes(&mobile.pair, Side::A).last().unwrap().1, a(7), "what was never bound");
+}
+
+/// The one that the peer is asked to forget is back, and the other one goes, before the peer, or its answer, is heard.
+#[test]
+fn what_is_to_be_forgotten_asks_if_it_is_all_that_is_left() {
+    for (loses, net) in [(Side::A, 0), (Side::A, 1), (Side::Z, 0), (Side::Z, 1)] {
+        let (gone, other) = (a(net), a(1 - net));
+        let mut mobile = bound_to_two();
+        let kept = mobile.pair.drop;
+        mobile.pair.drop = Box::new(move |p| p.from == loses);
+        mobile.becomes(&[other]);
+        mobile.pair.run(ms(15));
+        mobile.becomes(&[a(0), a(1)]);
+        mobile.pair.run(ms(5));
+        mobile.becomes(&[gone]);
+        mobile.pair.drop = kept;
+        mobile.exchange(0);
+        mobile.pair.run(secs(100));
+        mobile.expect(0);
+        let peer = mobile.ids[1];
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [gone], "{loses:?} lost");
+    }
+}
+
+/// It moves on before it hears that the address before is deleted, and the peer knows neither that one nor the next.
+#[test]
+fn a_request_that_comes_again_names_an_address_that_was_not_deleted() {
+    for lost in 1..=2 {
+        let mut mobile = Mobile::new(&config(), &[a(0)]);
+        mobile.lose_what_has_no_way();
+        let (mut kept, mut acks) =
+            (std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true)), 0);
+        mobile.pair.drop = Box::new(move |p| {
+            acks += u32::from(p.carries(ChunkType::ASCONF_ACK));
+            kept(p) || (acks == lost && p.carries(ChunkType::ASCONF_ACK))
+        });
+        mobile.becomes(&[a(1)]);
+        mobile.pair.run(ms(60));
+        mobile.becomes(&[a(2)]);
+        mobile.exchange(0);
+        mobile.pair.run(secs(60));
+        mobile.expect(0);
+        let peer = mobile.ids[1];
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(2)], "answer {lost} lost");
+    }
 }
 
 #[test]
