@@ -22,13 +22,13 @@ use crate::scenario::{Fault, Reading, Scenario, global};
 /// How long the pair may be dead in all, at most.
 const BUDGET: Duration = Duration::from_secs(30);
 /// Addresses of a peer that are believed.
-const BELIEVED: usize = 16;
+pub(crate) const BELIEVED: usize = 16;
 /// Max.Init.Retransmits, and the first transmission.
 const INITS: usize = 9;
 /// A setup that fails more seldom must succeed.
 const UNLUCKY: f64 = 1e-6;
 /// Nor is a pair healthy on which all tries are lost more often, each time that data is sent.
-const MOST_UNLUCKY: f64 = 1e-3;
+pub(crate) const MOST_UNLUCKY: f64 = 1e-3;
 /// A link that loses more is not one that works.
 const MOST_LOSS: f64 = 0.05;
 
@@ -36,12 +36,12 @@ type Pair = (IpAddr, IpAddr);
 
 /// What worked from a moment on.
 #[derive(Debug)]
-struct Moment {
-    at: Time,
+pub(crate) struct Moment {
+    pub(crate) at: Time,
     /// What each host was bound to and had.
-    addresses: [Vec<IpAddr>; 2],
+    pub(crate) addresses: [Vec<IpAddr>; 2],
     /// And how likely it is that a packet or its answer is lost.
-    pairs: BTreeMap<Pair, f64>,
+    pub(crate) pairs: BTreeMap<Pair, f64>,
     /// Between which packets pass at all, however many are lost.
     passing: BTreeSet<Pair>,
 }
@@ -49,7 +49,7 @@ struct Moment {
 /// All moments at which something changed.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    moments: Vec<Moment>,
+    pub(crate) moments: Vec<Moment>,
 }
 
 impl Health {
@@ -80,7 +80,11 @@ impl Health {
     }
 
     /// Moments that matter between two times, each with the time that it lasts there.
-    fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (&Moment, Duration)> {
+    pub(crate) fn between(
+        &self,
+        from: Time,
+        to: Time,
+    ) -> impl Iterator<Item = (&Moment, Duration)> {
         let ends = self.moments.iter().skip(1).map(|m| m.at).chain([Time::FAR_FUTURE]);
         self.moments.iter().zip(ends).filter_map(move |(moment, end)| {
             let (begin, end) = (moment.at.max(from), end.min(to));
@@ -268,7 +272,11 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
                 let dead = health.least_dead(scenario, &known, tries, first, over)?;
                 Some(dead + apart)
             };
-            dead = least(told, tries);
+            let followed = health.followed(scenario, tries, last, over).map(|dead| dead + apart);
+            if followed.is_some_and(|dead| dead <= budget) {
+                ledger.seen.insert("followed to other addresses");
+            }
+            dead = [least(told, tries), followed].into_iter().flatten().min();
             let lives = |dead: Option<Duration>| dead.is_some_and(|dead| dead <= budget);
             healthy = both_up && lives(dead);
             // What only one of the excuses saves.
@@ -376,7 +384,7 @@ fn tries(scenario: &Scenario, host: usize) -> i32 {
 
 /// RFC 6951 §5.7: who is bound to a wildcard keeps private addresses, and all are here, to itself if it
 /// calls or is called by somebody out in the world. The peer knows the address that it uses and no more.
-fn withholds(scenario: &Scenario, host: usize) -> bool {
+pub(crate) fn withholds(scenario: &Scenario, host: usize) -> bool {
     let public = |a: &IpAddr| match a {
         IpAddr::V4(a) => !a.is_private(),
         IpAddr::V6(a) => !a.is_unique_local(),

@@ -14,6 +14,8 @@
 //! - `TRESSE_KEYED_SEEDS=0..20000`: those where messages name keys, secrets change, and the ends may know different ones; their
 //!   numbers begin at 2^43.
 //! - `TRESSE_MOVING_SEEDS=0..20000`: those where addresses of both hosts become others, again and again; their numbers begin at 2^44.
+//! - `TRESSE_RESTLESS_SEEDS=0..20000`: those where hosts are never at rest, also while they call, with one address, NATs, and
+//!   addresses that others have afterwards; their numbers begin at 2^45.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -21,6 +23,7 @@ mod actor;
 mod addresses;
 mod campaign;
 mod epochs;
+mod followed;
 mod health;
 mod hostile;
 mod ledger;
@@ -201,6 +204,35 @@ fn seeds_hold_where_hosts_move() {
     }
 }
 
+/// Hosts that are never at rest: flapping addresses, moves at one instant and while it calls, one address, NATs, keys, and strangers
+/// who have an address afterwards.
+#[test]
+fn seeds_hold_where_nothing_rests() {
+    let summary = seeds::run_all(seeds::restless(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "address becomes another one",
+        "address flaps",
+        "interface flaps",
+        "both move at once",
+        "moves while it calls",
+        "one address each",
+        "one host moves",
+        "followed to other addresses",
+        "requests come twice and late",
+        "a stranger has the old address",
+        "the peer has the old address",
+        "nat rebinds",
+        "messages name keys",
+        "key activated",
+        "healthy in spite of faults",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 50 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
 /// Prints what seeds did; those that failed.
 fn tell(summary: &seeds::Summary, partial: bool) -> Vec<u64> {
     println!("{} seeds, {} packets", summary.seeds, summary.packets);
@@ -333,6 +365,9 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::NASTY + 3_451],
     // The judge: an address that is back while the peer is asked to forget it is none that may be used.
     &[scenario::MOVING + 1_239],
+    // A request that deleted addresses named one of them, which the peer did not know any more when it came again from elsewhere;
+    // and what was bound and is back was not told again.
+    &[scenario::MOVING + 838_937],
 ];
 
 #[test]

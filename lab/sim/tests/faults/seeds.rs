@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, MOVING, NASTY};
+pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, MOVING, NASTY, RESTLESS};
 use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
@@ -67,6 +67,12 @@ pub(crate) fn keyed() -> Range<u64> {
 pub(crate) fn moving() -> Range<u64> {
     let range = asked("TRESSE_MOVING_SEEDS").unwrap_or(0..1_000);
     MOVING + range.start..MOVING + range.end
+}
+
+/// `TRESSE_RESTLESS_SEEDS=a..b`: those with hosts that are never at rest, counted from 0; four hundred else.
+pub(crate) fn restless() -> Range<u64> {
+    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or(0..400);
+    RESTLESS + range.start..RESTLESS + range.end
 }
 
 fn asked(name: &str) -> Option<Range<u64>> {

@@ -1,9 +1,15 @@
 //! The network of a scenario in the simulator.
 
-use tresse_sim::apps::{Nat, Router};
-use tresse_sim::{Change, HostId, LinkConfig, LinkId, Route, Simulation};
+use std::net::IpAddr;
 
-use crate::scenario::{Fault, LinkPlan, NAT_ADDRESS, NatPlan, Place, Scenario};
+use tresse_core::{AssociationId, EndpointConfig, Event};
+use tresse_sim::apps::{Nat, Router};
+use tresse_sim::{
+    Application, Change, Context, HostId, Interface, IpNet, IpStack, LinkConfig, LinkId, Route,
+    RouteEntry, Simulation,
+};
+
+use crate::scenario::{Fault, LinkPlan, NAT_ADDRESS, NatPlan, PORT, Place, Scenario};
 
 /// What was built.
 pub(crate) struct Stage {
@@ -11,6 +17,8 @@ pub(crate) struct Stage {
     /// In the order of the plan.
     links: Vec<LinkId>,
     nat: Option<HostId>,
+    /// Who gets addresses that others had, and the link to it.
+    heir: Option<(HostId, LinkId)>,
 }
 
 /// Gives the hosts their interfaces and links.
@@ -21,6 +29,9 @@ pub(crate) fn build(sim: &mut Simulation, hosts: [HostId; 2], scenario: &Scenari
         }
     }
     let router = sim.add_node("router", Box::new(Router::new()));
+    // Its routes come before those of the others.
+    let inherits = scenario.faults.iter().any(|(_, fault)| matches!(fault, Fault::Inherit(_)));
+    let heir = inherits.then(|| stranger(sim, router));
     let nat = scenario.nat.map(|plan| {
         let nat = translator(sim, plan, scenario);
         let link = |sim: &mut Simulation, from, to, route| {
@@ -45,7 +56,34 @@ pub(crate) fn build(sim: &mut Simulation, hosts: [HostId; 2], scenario: &Scenari
         let all = LinkConfig::default();
         sim.add_link(nat, router, Route::any(), all).expect("no settings");
     }
-    Stage { hosts, links, nat }
+    Stage { hosts, links, nat, heir }
+}
+
+/// A host that knows of no association, and says so.
+struct Stranger;
+
+impl Application for Stranger {
+    fn on_event(&mut self, _: &mut Context<'_>, _: AssociationId, _: Event) {}
+}
+
+fn stranger(sim: &mut Simulation, router: HostId) -> (HostId, LinkId) {
+    let config = EndpointConfig { local_port: PORT, ..EndpointConfig::default() };
+    let host = sim.add_host("c", config, Box::new(Stranger));
+    let net = |text: &str| text.parse::<IpNet>().expect("a network");
+    let mut interface = Interface::new("eth0");
+    interface.addresses = vec![net("192.0.2.254/32")];
+    let routes = ["0.0.0.0/0", "::/0"].map(|all| RouteEntry::new(net(all), 0)).to_vec();
+    sim.set_stack(host, IpStack { interfaces: vec![interface], routes, ..IpStack::default() });
+    let all = LinkConfig::default();
+    let (_, back) = sim.plug(host, 0, router, all.clone(), all).expect("no settings");
+    (host, back)
+}
+
+fn hand_over((heir, link): (HostId, LinkId), address: IpAddr) -> Change {
+    Change::Call(Box::new(move |sim| {
+        sim.add_route(link, Route::to(address));
+        sim.apply(Change::AddAddress(heir, 0, address.into())).expect("no settings");
+    }))
 }
 
 fn translator(sim: &mut Simulation, plan: NatPlan, scenario: &Scenario) -> HostId {
@@ -102,6 +140,9 @@ impl Stage {
             }
             Fault::RemoveAddress(host, address) => {
                 vec![Change::RemoveAddress(hosts[*host], *address)]
+            }
+            Fault::Inherit(address) => {
+                self.heir.map(|heir| hand_over(heir, *address)).into_iter().collect()
             }
             Fault::Rebind => self.nat.map(rebind).into_iter().collect(),
             Fault::Jump(host, by) => vec![Change::ClockJump(hosts[*host], *by)],

@@ -14,6 +14,7 @@ mod network;
 mod partial;
 mod parts;
 mod profiles;
+mod restless;
 mod traffic;
 mod world;
 mod zero_checksum;
@@ -33,6 +34,7 @@ pub(crate) use keys::KEYED;
 pub(crate) use moving::MOVING;
 pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
+pub(crate) use restless::RESTLESS;
 pub(crate) use traffic::{PlannedMessage, Reading};
 pub(crate) use world::global;
 
@@ -191,6 +193,8 @@ pub(crate) enum Fault {
     AddAddress(usize, usize, IpNet),
     /// A host loses an address.
     RemoveAddress(usize, IpAddr),
+    /// A third host gets an address that one of the two had.
+    Inherit(IpAddr),
     /// The NAT forgets its mappings.
     Rebind,
     /// The clock of a host jumps by this many nanoseconds.
@@ -208,6 +212,9 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= RESTLESS {
+            return restless::restless(seed);
+        }
         if seed >= MOVING {
             return moving::moving(seed);
         }

@@ -33,20 +33,7 @@ pub(super) fn moving(seed: u64) -> Scenario {
 
 impl Scenario {
     fn moves(mut self, draw: &mut Draw, concurrent: bool) -> Scenario {
-        let keys = Arc::clone(&self.hosts[0].config.authentication);
-        for plan in &mut self.hosts {
-            if !plan.config.extensions.authentication {
-                plan.config.extensions.authentication = true;
-                plan.config.authentication = Arc::clone(&keys);
-            }
-            plan.config.extensions.address_reconfiguration = true;
-            plan.config.follow_host_addresses = draw.chance(0.9);
-            plan.config.concurrent_transfer |= concurrent;
-            if plan.config.follow_host_addresses {
-                self.features.insert("follows its host");
-            }
-            keep_sending(draw, plan);
-        }
+        self.follow_hosts(draw, concurrent);
         // One that moves while it calls finds nobody, and says nothing about the rest.
         let calls = self.hosts.iter().filter_map(|host| host.connect_at);
         let begin =
@@ -80,8 +67,26 @@ impl Scenario {
         self
     }
 
+    /// Both ends offer changes of addresses, mostly follow their host, and send for as long as that moves.
+    pub(super) fn follow_hosts(&mut self, draw: &mut Draw, concurrent: bool) {
+        let keys = Arc::clone(&self.hosts[0].config.authentication);
+        for plan in &mut self.hosts {
+            if !plan.config.extensions.authentication {
+                plan.config.extensions.authentication = true;
+                plan.config.authentication = Arc::clone(&keys);
+            }
+            plan.config.extensions.address_reconfiguration = true;
+            plan.config.follow_host_addresses = draw.chance(0.9);
+            plan.config.concurrent_transfer |= concurrent;
+            if plan.config.follow_host_addresses {
+                self.features.insert("follows its host");
+            }
+            keep_sending(draw, plan);
+        }
+    }
+
     /// An address of a host becomes another one: at once, after a pause, or before the old one has gone, which may come back.
-    fn move_one(&mut self, draw: &mut Draw, host: usize, n: u16, at: Time) {
+    pub(super) fn move_one(&mut self, draw: &mut Draw, host: usize, n: u16, at: Time) {
         let Some(stack) = &self.hosts[host].stack else { return };
         let number = draw.index(stack.interfaces.len());
         // Of the ones before, too.
