@@ -23,7 +23,7 @@ impl Health {
     ) -> Option<Duration> {
         let mover = the_one_that_moves(scenario)?;
         let moves = || scenario.faults.iter().filter(|(_, fault)| moved(fault) == Some(mover));
-        let (first, last) = (moves().next()?.0, moves().last()?.0);
+        let (first, last) = (moves().next()?.0, moves().next_back()?.0);
         if first <= from || last >= to || last >= scenario.curfew {
             return None;
         }
