@@ -39,6 +39,12 @@ for (const svg of document.querySelectorAll("main svg:not(svg svg)")) {
     if (size < arguments[0]) { found.push(`letters of ${size.toFixed(1)} px: ${text.textContent}`); break; }
   }
 }
+// Columns of text that is laid out by blanks, and tables that a narrow window stacks.
+for (const pre of document.querySelectorAll("section > pre")) if (getComputedStyle(pre).whiteSpace !== "pre") found.push("a listing is wrapped");
+for (const cell of document.querySelectorAll(".stack td")) {
+  const box = cell.getBoundingClientRect();
+  if (wide.clientWidth < 500 && box.right > wide.clientWidth) { found.push(`out of sight: ${cell.dataset.head}`); break; }
+}
 const ground = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number);
 if ((ground[0] < 128) !== arguments[1]) found.push(`the ground is ${ground}`);
 return found;
@@ -111,9 +117,12 @@ class Pages:
         browser, data = self.browser, chart["data"]
         left, top, wide, high = numbers(chart["set"]["area"])
         (x0, x1), (y0, y1) = numbers(chart["set"]["x"]), numbers(chart["set"]["y"])
-        line = next(n for n, (_, points) in enumerate(data["lines"]) if points)
-        name, points = data["lines"][line]
+        line = next(n for n, one in enumerate(data["lines"]) if one[1])
+        name, points, *kind = data["lines"][line]
         point = points[len(points) // 2]
+        if kind == ["steps"]:
+            # What holds there: the last step of those that are at one place.
+            point = [p for p in points if p[0] <= point[0]][-1]
         here = lambda: browser.run(CHART_BOX, index)
         box, scale = here(), chart["scale"]
         at = [box["left"] + (left + (point[0] - x0) / (x1 - x0) * wide) * scale,
@@ -125,19 +134,26 @@ class Pages:
             found = re.match(r"-?[\d.]+(e[-+]\d+)?", row[len(name) + 2:]) if row else None
             return float(found[0]) if found else None
 
-        for kind in ("mouse", "touch"):
+        for pointer in ("mouse", "touch"):
             browser.point(1, 1)
-            browser.click(*at, kind) if kind == "touch" else browser.point(*at)
+            browser.click(*at, pointer) if pointer == "touch" else browser.point(*at)
             note = here()["note"]
             shown = value(note)
             # As exact as it is written: three significant digits.
             near = shown is not None and abs(shown - point[1]) <= max(abs(point[1]) * 0.006, 1e-9)
             # Where several points have this place, any of them is right.
             near = near or any(shown is not None and abs(shown - p[1]) <= abs(p[1]) * 0.006 for p in points if p[0] == point[0])
-            self.check(near, f"plot {index}, {kind}: {name} at {point} is shown as {note!r}")
-            if len(point) > 2:
+            self.check(near, f"plot {index}, {pointer}: {name} at {point} is shown as {note!r}")
+            if len(point) > 2 and point[2] is not None:
                 self.check(" to " in note, f"plot {index}: no interval in {note!r}")
-            if kind == "mouse" and index == 0:
+            steps = [one[0] for one in data["lines"] if one[2:] == ["steps"] and one[1] and one[1][0][0] <= point[0]]
+            missing = [name for name in steps if not any(row.startswith(name + ": ") for row in note.splitlines())]
+            self.check(not missing, f"plot {index}: at {point[0]} nothing is said of {missing}: {note!r}")
+            levels = [p for p in data.get("published", ["", []])[1] if len(p) == 2]
+            self.check(not levels or data["published"][0] in note, f"plot {index}: no published number in {note!r}")
+            if data["names"]:
+                self.check(note.splitlines()[0] == data["names"][round(point[0])], f"plot {index}: {point} is not named: {note!r}")
+            if pointer == "mouse" and index == 0:
                 self.pictures and self.view("hover")
         self.check("pan-y" in box["touch"], "a finger cannot scroll over a plot")
         key = next(key for key in box["keys"] if key[0] == line)

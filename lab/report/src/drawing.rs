@@ -23,6 +23,9 @@ pub struct Drawing {
 const PUBLISHED: &str = "Published numbers are dashed lines or rings in the colour of their line. ";
 /// The same about what nobody has published.
 const AIMS: &str = "Aims of our own, which nobody has published, are dashed lines or rings. ";
+/// And about what had not come to an end.
+const AT_LEAST: &str =
+    "An arrow upwards, ≥ among the values: not all of it came to an end, so it is more. ";
 const TWINS: &str = "A line in dashes lies upon another one. ";
 
 impl Drawing {
@@ -37,6 +40,9 @@ impl Drawing {
         }
         if twins::covered(figure).iter().any(|covered| *covered > 0) {
             caption.push_str(TWINS);
+        }
+        if figure.lines.iter().flat_map(|line| &line.pieces).flatten().any(|p| p.at_least) {
+            caption.push_str(AT_LEAST);
         }
         Ok(Drawing {
             name: format!("{name}.svg"),

@@ -17,6 +17,8 @@ pub struct Figure {
     pub x_labels: usize,
     /// Names of the x values 0, 1, 2, ... where they are not numbers.
     pub categories: Vec<String>,
+    /// What the x values 0, 1, 2, ... are, where their names have no room below the axis: the values say it.
+    pub names: Vec<String>,
     /// Range of the y axis; it begins at 0 unless there are negative values.
     pub y_range: [f64; 2],
     /// The y axis counts something: nothing stands between whole numbers.
@@ -44,6 +46,21 @@ pub struct Line {
     pub pieces: Vec<Vec<Point>>,
 }
 
+impl Line {
+    /// What is joined of a piece.
+    pub(crate) fn corners(&self, piece: &[Point]) -> Vec<(f64, f64)> {
+        let mut corners: Vec<(f64, f64)> = Vec::with_capacity(piece.len());
+        for Point { x, y, .. } in piece {
+            if let Some((_, before)) = corners.last().copied().filter(|_| self.look == Look::Steps)
+            {
+                corners.push((*x, before));
+            }
+            corners.push((*x, *y));
+        }
+        corners
+    }
+}
+
 /// How the points of a line are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
@@ -52,6 +69,8 @@ pub enum Look {
     Marked,
     /// Joined by a thin line without markers: for hundreds of points.
     Thin,
+    /// As thin, in steps: each value holds until the next.
+    Steps,
     /// Dots that are not joined; small ones if there are many.
     Dots,
     /// Open circles that are not joined; small ones if there are many.
@@ -71,12 +90,14 @@ pub struct Point {
     pub y: f64,
     /// Lower and upper end of the bar through it: a confidence interval, or a range.
     pub bar: Option<[f64; 2]>,
+    /// It is y at least: what was measured had not come to an end.
+    pub at_least: bool,
 }
 
 impl Point {
     /// A point without a bar.
     pub fn new(x: f64, y: f64) -> Point {
-        Point { x, y, bar: None }
+        Point { x, y, bar: None, at_least: false }
     }
 
     /// A point with the confidence interval of the estimate, or else from its smallest to its
@@ -88,7 +109,7 @@ impl Point {
             Some(half) => Some([y - half, y + half]),
             None => (low < high).then_some([low, high]),
         };
-        Point { x, y, bar }
+        Point { x, y, bar, at_least: false }
     }
 }
 
@@ -131,12 +152,16 @@ pub struct Axes {
     pub x_labels: usize,
     /// Names of the x values 0, 1, 2, ... where they are not numbers.
     pub categories: Vec<String>,
+    /// What the x values 0, 1, 2, ... are, where their names have no room below the axis.
+    pub names: Vec<String>,
     /// Range of the x axis. Default: what the points need.
     pub x_range: Option<[f64; 2]>,
     /// Label of the y axis, with its unit.
     pub y_label: String,
     /// Upper end of the y axis. Default: what the points need.
     pub y_max: Option<f64>,
+    /// The y axis reaches as far below 0 as above it: differences.
+    pub around_zero: bool,
     /// The y axis counts something: nothing stands between whole numbers.
     pub whole: bool,
     /// Lines can cover each other, so those drawn first are thicker.
@@ -157,6 +182,9 @@ impl Figure {
         });
         let ends = points().flat_map(|p| p.bar.unwrap_or([p.y, p.y]));
         let [y_low, y_high] = fold(&mut ends.chain(reference_y));
+        let farthest = y_high.max(-y_low);
+        let [y_low, y_high] =
+            if axes.around_zero { [-farthest, farthest] } else { [y_low, y_high] };
         let y_high = axes.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
         let margin = if x_high > x_low { axes.x_margin } else { axes.x_margin.max(0.5) };
         Some(Figure {
@@ -166,6 +194,7 @@ impl Figure {
             x_range: [x_low - margin, x_high + margin],
             x_labels: axes.x_labels,
             categories: axes.categories,
+            names: axes.names,
             whole: axes.whole,
             layered: axes.layered,
             y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
@@ -195,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_figure_holds_its_bars_and_references() {
-        let piece = vec![Point { x: 1.0, y: 5.0, bar: Some([-1.0, 8.0]) }, Point::new(3.0, 2.0)];
+        let bar = Some([-1.0, 8.0]);
+        let piece = vec![Point { bar, ..Point::new(1.0, 5.0) }, Point::new(3.0, 2.0)];
         let line = Line { label: "a".into(), style: 1, look: Look::Marked, pieces: vec![piece] };
         let reference = Reference { style: 1, at: ReferenceAt::Level { y: 19.0 } };
         let axes = Axes { x_margin: 1.0, ..Axes::default() };
@@ -203,5 +233,13 @@ mod tests {
         assert_eq!(figure.x_range, [0.0, 4.0]);
         assert!(figure.y_range[0] <= -1.0 && figure.y_range[1] >= 19.0);
         assert!(Figure::new(axes, Vec::new(), Vec::new()).is_none());
+        // Differences: no marker lies on the frame.
+        let around = |y: f64| {
+            let pieces = vec![vec![Point::new(1.0, y), Point::new(2.0, 0.0)]];
+            let line = Line { label: "a".into(), style: 1, look: Look::Markers, pieces };
+            let axes = Axes { around_zero: true, ..Axes::default() };
+            Figure::new(axes, vec![line], Vec::new()).unwrap().y_range
+        };
+        assert_eq!((around(20.0), around(-20.0)), ([-21.0, 21.0], [-21.0, 21.0]));
     }
 }

@@ -15,6 +15,9 @@ const SHORT: usize = 16;
 /// Characters of a cell that takes several lines, however wide.
 const LONG: usize = 48;
 
+/// A table of no more columns has room beside each other in any window.
+const STACKED: usize = 3;
+
 /// A whole page around `body`, which is HTML; `style` are rules for its style sheet beyond those
 /// that all pages share.
 #[must_use]
@@ -86,20 +89,27 @@ pub fn table(out: &mut String, table: &Table) {
     out.push_str(if table.detail { "</details></section>\n" } else { "</section>\n" });
 }
 
-/// The heads of the columns, and the rows.
+/// The heads of the columns, and the rows; where there are sentences, a narrow window has the cells of a row one below the
+/// other.
 fn cells(out: &mut String, table: &Table) {
-    out.push_str("<div class=\"wide\"><table>\n<tr>");
     let classes: Vec<&str> = (0..table.columns.len()).map(|n| class(table, n)).collect();
+    let stack = classes.contains(&"long") && classes.len() > STACKED;
+    let kind = if stack { " class=\"stack\"" } else { "" };
+    let _ = write!(out, "<div class=\"wide\"><table{kind}>\n<tr>");
     for ((head, _), class) in table.columns.iter().zip(&classes) {
         let _ = write!(out, "<th class=\"{class}\">{}</th>", escape(head));
     }
     out.push_str("</tr>\n");
     for row in &table.rows {
         out.push_str("<tr>");
-        for (cell, class) in row.iter().zip(&classes) {
+        for ((cell, class), (head, _)) in row.iter().zip(&classes).zip(&table.columns) {
             let verdict = ["agrees", "differs", "missing"].contains(&cell.as_str());
             let class = if verdict { cell.as_str() } else { class };
-            let _ = write!(out, "<td class=\"{class}\">{}</td>", escape(cell));
+            let _ = write!(out, "<td class=\"{class}\"");
+            if stack {
+                let _ = write!(out, " data-head=\"{}\"", escape(head));
+            }
+            let _ = write!(out, ">{}</td>", escape(cell));
         }
         out.push_str("</tr>\n");
     }

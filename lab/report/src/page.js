@@ -1,6 +1,7 @@
 "use strict";
 // Without this script a page shows the same plots; with it they answer. Each plot is drawn by the page itself; its
-// values stand beside it as JSON: [name, [[x, y, low, high], ...]] for each line.
+// values stand beside it as JSON: [name, [[x, y, low, high, at least], ...], "steps" or "marks"]
+// for each line.
 const SVG = "http://www.w3.org/2000/svg";
 const make = (name, attributes, parent) => {
   const element = document.createElementNS(SVG, name);
@@ -15,6 +16,8 @@ const figure = (value) => {
   const text = size >= 1000 ? value.toFixed(0) : size >= 100 ? value.toFixed(1) : size >= 1 ? value.toFixed(2) : value.toPrecision(3);
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
 };
+// So many values at most stand in one row.
+const MOST = 8;
 const unit = (value, name) => figure(value) + (name && name !== "TSN" ? " " + name : "");
 // The box with values, one for each plot. What a screen reader says is the same text.
 const note = (plot) => {
@@ -69,10 +72,11 @@ for (const plot of document.querySelectorAll("figure.plot")) {
   const source = plot.querySelector("script[type='application/json']");
   if (!source) continue;
   const data = JSON.parse(source.textContent), box = note(plot), hidden = new Set();
-  const drawings = [...plot.querySelectorAll("svg.chart")];
+  const drawings = [...plot.querySelectorAll("svg.chart")], [named, published] = data.published ?? ["", []];
   // Every place on the x axis that has a value that is shown.
   const places = () => {
     const all = data.lines.flatMap(([, points], n) => hidden.has(n) ? [] : points.map((p) => p[0]));
+    if (!hidden.has(-1)) all.push(...published.filter((p) => p.length > 2).map((p) => p[2]));
     return [...new Set(all)].sort((a, b) => a - b);
   };
   const charts = drawings.map((svg) => {
@@ -90,25 +94,36 @@ for (const plot of document.querySelectorAll("figure.plot")) {
   });
   let at = null;
   const clear = () => { at = null; box.hide(); for (const c of charts) c.lens.replaceChildren(); };
-  // Shows of each line the point that is nearest to a place, if it is near.
+  // What a line has at a place: in steps the value that holds there, else the point that is nearest.
+  const found = ([, points, kind], place) => kind === "steps" ? points.findLast((p) => p[0] <= place)
+    : points.reduce((best, p) => Math.abs(p[0] - place) < Math.abs(best[0] - place) ? p : best);
+  // Shows that of each line, if it is near.
   const show = (c, place) => {
     at = place;
     c.lens.replaceChildren();
     const x = c.px(place), reach = (c.x1 - c.x0) / 12, rows = [];
     make("path", { d: `M${x} ${c.top}v${c.height}` }, c.lens);
     let top = c.height + c.top;
-    data.lines.forEach(([name, points], n) => {
-      if (hidden.has(n) || !points.length) return;
-      const p = points.reduce((best, p) => Math.abs(p[0] - place) < Math.abs(best[0] - place) ? p : best);
-      const line = points.length === 2 && points[0][1] === points[1][1];
-      if (!line && Math.abs(p[0] - place) > reach) return;
-      const bar = p.length > 2 ? ` (${figure(p[2])} to ${figure(p[3])})` : "";
-      const away = !line && p[0] !== place ? ` at ${unit(p[0], data.xu)}` : "";
-      rows.push([c.colours[n], name, unit(p[1], data.yu) + bar + away]);
+    data.lines.forEach((one, n) => {
+      const [name, points, kind] = one, p = points.length && !hidden.has(n) ? found(one, place) : null;
+      if (!p) return;
+      const line = points.length === 2 && points[0][1] === points[1][1], holds = line || kind === "steps";
+      if (!holds && Math.abs(p[0] - place) > reach) return;
+      const bar = p.length > 2 && p[2] !== null ? ` (${figure(p[2])} to ${figure(p[3])})` : "";
+      const away = !holds && p[0] !== place ? ` at ${unit(p[0], data.xu)}` : "";
+      // Of what is not joined, all that is near.
+      const near = kind === "marks" ? points.filter((q) => Math.abs(q[0] - place) <= (c.x1 - c.x0) / 120) : [];
+      const values = near.slice(0, MOST).map((q) => figure(q[1])).join(", "), more = near.length > MOST ? `, and ${near.length - MOST} more` : "";
+      rows.push([c.colours[n], name, near.length > 1 ? values + more : (p[4] ? "≥ " : "") + unit(p[1], data.yu) + bar + away]);
+      for (const q of near.slice(0, MOST)) if (q !== p) make("circle", { cx: c.px(q[0]), cy: c.py(q[1]), r: 7, stroke: c.colours[n] }, c.lens);
       if (line) return;
-      make("circle", { cx: c.px(p[0]), cy: c.py(p[1]), r: 7, stroke: c.colours[n] }, c.lens);
+      make("circle", { cx: c.px(holds ? place : p[0]), cy: c.py(p[1]), r: 7, stroke: c.colours[n] }, c.lens);
       top = Math.min(top, c.py(p[1]));
     });
+    if (!hidden.has(-1)) for (const [n, y, x] of published) {
+      if (hidden.has(n) || x !== undefined && Math.abs(x - place) > (c.x1 - c.x0) / 1000) continue;
+      rows.push([c.colours[n] ?? "currentColor", n < 0 ? named : `${named}, ${data.lines[n][0]}`, unit(y, data.yu)]);
+    }
     const head = data.names.length ? data.names[Math.round(place)] ?? "" : `${data.x} ${unit(place, data.xu)}`;
     const frame = c.svg.getBoundingClientRect(), scale = frame.width / c.svg.viewBox.baseVal.width;
     box.show(head, rows, [frame.left + x * scale, frame.top + top * scale]);
@@ -136,7 +151,7 @@ for (const plot of document.querySelectorAll("figure.plot")) {
       show(c, all[step[event.key]]);
     });
     for (const key of c.svg.querySelectorAll(".key")) {
-      const n = Number(key.dataset.line), name = n < 0 ? "published" : data.lines[n][0];
+      const n = Number(key.dataset.line), name = n < 0 ? named : data.lines[n][0];
       switches(key, name, () => {
         hidden.has(n) ? hidden.delete(n) : hidden.add(n);
         const off = hidden.has(n);

@@ -235,6 +235,10 @@ impl<'f> Canvas<'f> {
             .bold_line_style(GRID)
             .light_line_style(TRANSPARENT)
             .draw()?;
+        if figure.y_range[0] < 0.0 {
+            let zero = figure.x_range.map(|x| (x, 0.0));
+            chart.draw_series(LineSeries::new(zero, INK.stroke_width(1)))?;
+        }
         Ok(())
     }
 
@@ -266,8 +270,9 @@ impl<'f> Canvas<'f> {
                 let size = sizes(self.figure).nth(index).unwrap_or(2);
                 let covered = self.covered[index];
                 let colour = colour(line.style);
-                let width = if line.look == Look::Thin { 2 } else { 1 + size };
-                if matches!(line.look, Look::Marked | Look::Thin) {
+                let thin = matches!(line.look, Look::Thin | Look::Steps);
+                let width = if thin { 2 } else { 1 + size };
+                if thin || line.look == Look::Marked {
                     let (ends, style) = ([(x, y), (x + 34, y)], colour.stroke_width(width));
                     if covered > 0 {
                         dashes(root, ends, style)?;
@@ -370,15 +375,20 @@ fn draw_line<'a>(
     covered: usize,
 ) -> Result<(), Error> {
     let colour = colour(line.style);
-    let joined = matches!(line.look, Look::Marked | Look::Thin);
+    let joined = matches!(line.look, Look::Marked | Look::Thin | Look::Steps);
     let width = thickness(line, size);
     for piece in &line.pieces {
         if joined {
-            let points = piece.iter().map(|p| (p.x, p.y));
             let style = colour.stroke_width(width);
-            chart.draw_series(LineSeries::new(points, style))?;
+            chart.draw_series(LineSeries::new(line.corners(piece), style))?;
         }
-        for Point { x, bar, .. } in piece {
+        for Point { x, y, bar, at_least } in piece {
+            if *at_least {
+                let (x, y) = chart.backend_coord(&(*x, *y));
+                // An arrow: the end is further up.
+                let arrow = [(x, y), (x, y - 26), (x - 5, y - 19), (x, y - 26), (x + 5, y - 19)];
+                root.draw(&PathElement::new(arrow.to_vec(), colour.stroke_width(2)))?;
+            }
             if let Some([low, high]) = bar {
                 let at = |y: f64| chart.backend_coord(&(*x, y));
                 let ((x, low), (_, high)) = (at(*low), at(*high));
@@ -397,7 +407,7 @@ fn draw_line<'a>(
 
 /// How thick a line is.
 fn thickness(line: &Line, size: u32) -> u32 {
-    if line.look == Look::Thin { 1 } else { 1 + size }
+    if matches!(line.look, Look::Thin | Look::Steps) { 1 } else { 1 + size }
 }
 
 /// Draws what stands at a point of a line, if anything does.
@@ -411,7 +421,7 @@ fn draw_mark(
     let colour = colour(line.style);
     let many = line.pieces.iter().map(Vec::len).sum::<usize>() > FEW_MARKS;
     match line.look {
-        Look::Thin => {}
+        Look::Thin | Look::Steps => {}
         Look::Dots => root.draw(&Circle::new(at, if many { 2 } else { 4 }, colour.filled()))?,
         Look::Rings if many => root.draw(&Circle::new(at, 3, colour.stroke_width(1)))?,
         Look::Rings => root.draw(&Circle::new(at, 6, colour.stroke_width(2)))?,

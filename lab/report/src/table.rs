@@ -39,9 +39,12 @@ impl Table {
     }
 
     /// The table as text that fits a screen: texts are wrapped, and columns that still have no room follow below,
-    /// behind those once more that tell the rows apart.
+    /// behind those once more that tell the rows apart. Of one without rows, what it says of that.
     #[must_use]
     pub fn to_text_for(&self, screen: &Screen) -> String {
+        if self.rows.is_empty() {
+            return format!("{}\n{}\n", self.title, self.caption);
+        }
         format!("{}\n", self.title) + &text::lay_out(self, screen)
     }
 }

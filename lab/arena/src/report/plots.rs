@@ -56,7 +56,8 @@ fn values(scenario: &Scenario, all: &[(usize, &Standing)]) -> Option<Figure> {
         ..Axes::default()
     };
     let point = |(n, (style, standing)): (usize, &(usize, &Standing))| {
-        let point = Point::of(n as f64, standing.estimate?);
+        let at_least = standing.is_at_least();
+        let point = Point { at_least, ..Point::of(n as f64, standing.estimate?) };
         Some(line(*style, &standing.stack, Look::Markers, vec![point]))
     };
     Figure::new(axes, all.iter().enumerate().filter_map(point).collect(), Vec::new())

@@ -60,9 +60,13 @@ impl Standing {
         self.measures.iter().any(|cell| cell.unfinished)
     }
 
+    /// Whether the value would be larger if all messages had come.
+    pub(super) fn is_at_least(&self) -> bool {
+        self.unfinished() && !self.metric.more_is_better()
+    }
+
     fn marked(&self, text: String) -> String {
-        let no_less = self.unfinished() && !self.metric.more_is_better();
-        if no_less { format!("\u{2265} {text}") } else { text }
+        if self.is_at_least() { format!("\u{2265} {text}") } else { text }
     }
 
     /// The value in as few characters as possible.

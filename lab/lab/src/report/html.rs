@@ -128,9 +128,8 @@ fn again(out: &mut String, report: &Report) {
     let _ = writeln!(out, "<pre>{}</pre>", escape(&report.command));
     let _ = writeln!(
         out,
-        "<p>From the source tree: <code>cargo run --release -- {}</code>. The same source and \
-         seed give the same bytes.</p>",
-        escape(report.command.strip_prefix("tresse ").unwrap_or(&report.command))
+        "<p>From the source tree: <code>{}</code>. The same source and seed give the same bytes.</p>",
+        escape(&from_source(&report.command))
     );
     let own = [(SUMMARY, "all tables and parameters"), (RUNS, "the finished runs")];
     let data = report.files.iter().map(|(file, what)| (file.as_str(), what.as_str()));
@@ -139,4 +138,24 @@ fn again(out: &mut String, report: &Report) {
         let _ = writeln!(out, "<dt><a href=\"{file}\">{file}</a></dt><dd>{what}</dd>");
     }
     out.push_str("</dl></section>\n");
+}
+
+/// The command in a checkout. Real time takes all of the command (`.cargo/config.toml`).
+fn from_source(command: &str) -> String {
+    match command.strip_prefix("tresse lab ") {
+        Some(rest) if !rest.contains("--real-time") => format!("cargo lab {rest}"),
+        _ => format!("cargo run --release -- {}", command.trim_start_matches("tresse ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from_source;
+
+    #[test]
+    fn a_checkout_has_the_laboratory_alone() {
+        assert_eq!(from_source("tresse lab run hurtig/fig2"), "cargo lab run hurtig/fig2");
+        let real = "tresse lab run hurtig/fig2 --real-time";
+        assert_eq!(from_source(real), "cargo run --release -- lab run hurtig/fig2 --real-time");
+    }
 }

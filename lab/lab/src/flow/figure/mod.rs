@@ -285,7 +285,7 @@ fn by_retransmission(
                     };
                     let bar = [get("min_ms")?, get("max_ms")?];
                     let x = f64::from(number) + shift;
-                    Some(Point { x, y: get("avg_ms")?, bar: Some(bar) })
+                    Some(Point { bar: Some(bar), ..Point::new(x, get("avg_ms")?) })
                 })
                 .collect();
             for p in &experiment.kind.published {

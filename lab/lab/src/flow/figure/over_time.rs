@@ -32,7 +32,7 @@ pub(super) fn series(
             let words = metric::SERIES.iter().find(|(s, _)| *s == plain).map_or(plain, |(_, t)| *t);
             let own = if plot.series.len() > 1 { format!("{label}: ") } else { String::new() };
             // Samples are dots; what is in force until it changes is a line.
-            let look = if plain == "rtt_ms" { Look::Dots } else { Look::Thin };
+            let look = if plain == "rtt_ms" { Look::Dots } else { Look::Steps };
             let points = shown(&points, look, plot, None);
             if points.is_empty() {
                 continue;
@@ -47,24 +47,10 @@ pub(super) fn series(
     Figure::new(axes, lines, Vec::new())
 }
 
-/// A value holds until the next one.
-fn steps(points: Vec<Point>) -> Vec<Point> {
-    let mut out: Vec<Point> = Vec::with_capacity(2 * points.len());
-    for point in points {
-        if let Some(last) = out.last()
-            && (last.y - point.y).abs() > 0.0
-        {
-            out.push(Point::new(point.x, last.y));
-        }
-        out.push(point);
-    }
-    out
-}
-
 /// What a sequence plot shows, in the order of drawing: what is small comes last. Kind, words,
 /// colour and marks.
 const KINDS: [(StepKind, &str, usize, Look); 5] = [
-    (StepKind::Acked, "Acknowledged", 3, Look::Thin),
+    (StepKind::Acked, "Acknowledged", 3, Look::Steps),
     (StepKind::Sent, "Data sent", 2, Look::Dots),
     (StepKind::Again, "Data sent again", 1, Look::Markers),
     (StepKind::Lost, "Lost", 0, Look::Crosses),
@@ -120,17 +106,15 @@ pub(super) fn sequence(
     Some(figure)
 }
 
-/// The points within the time that `plot` shows. A thin line is what holds until the next point:
+/// The points within the time that `plot` shows. Steps are what holds until the next point:
 /// it reaches from the beginning, where it is at `before` if there is no point yet, to the end.
 fn shown(points: &[Point], look: Look, plot: &Plot, before: Option<f64>) -> Vec<Point> {
     let span = plot.span_s;
     let inside = |p: &&Point| span.is_none_or(|[from, to]| p.x >= from && p.x <= to);
     let within: Vec<Point> = points.iter().filter(inside).copied().collect();
-    let (Look::Thin, Some([from, to])) = (look, span) else {
-        return if look == Look::Thin { steps(within) } else { within };
-    };
+    let (Look::Steps, Some([from, to])) = (look, span) else { return within };
     let last = |until: f64| points.iter().rfind(|p| p.x <= until).map(|p| p.y);
     let begin = last(from).or(before).map(|y| Point::new(from, y));
     let end = last(to).map(|y| Point::new(to, y));
-    steps(begin.into_iter().chain(within).chain(end).collect())
+    begin.into_iter().chain(within).chain(end).collect()
 }
