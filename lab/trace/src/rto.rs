@@ -45,6 +45,11 @@ impl Rto {
         let Estimate { srtt, rttvar, .. } = self.estimate?;
         Some((srtt + 4.0 * rttvar).clamp(self.min_ms, MAX_MS))
     }
+
+    /// The least that a timer runs which starts now, in milliseconds.
+    pub(crate) fn least_ms(&self) -> f64 {
+        self.ms().unwrap_or(self.min_ms)
+    }
 }
 
 #[cfg(test)]

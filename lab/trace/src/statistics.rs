@@ -89,7 +89,7 @@ pub enum Class {
     Fast,
     /// Added to a packet that a timeout caused, with at least one missing report.
     ReportedMissing,
-    /// Added to a packet that another retransmission caused, without any missing report.
+    /// Added to a packet that another retransmission caused, or new data, without any missing report.
     InFlight,
     /// The newest chunk although older ones of the same path are outstanding, which a timer that
     /// has expired would send first: a tail loss probe (RFC 8985 §7).
@@ -97,6 +97,9 @@ pub enum Class {
     /// Reported missing, but less often than a fast retransmit takes, and sent again sooner than a timer could
     /// expire: Early Retransmit (RFC 5827), RACK (RFC 8985), the fast retransmit of thin streams.
     Early,
+    /// Sent again sooner than a timer of the standard could expire, in a packet of its own and without any missing report: a
+    /// probe of all that is in flight, or a shorter timer. Packets do not show which.
+    Unknown,
     /// None of these, as its sender's log says: its path failed, it leaves over another one as well, or the peer has told that it
     /// came damaged.
     Other,
@@ -104,13 +107,14 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 7] = [
+    pub const ALL: [Class; 8] = [
         Class::Timeout,
         Class::Fast,
         Class::ReportedMissing,
         Class::InFlight,
         Class::Probe,
         Class::Early,
+        Class::Unknown,
         Class::Other,
     ];
 
@@ -120,9 +124,10 @@ impl Class {
             Class::Timeout => "of them by timeout",
             Class::Fast => "of them by fast retransmit",
             Class::ReportedMissing => "of them reported missing, with a timeout",
-            Class::InFlight => "of them still in flight, with another one",
+            Class::InFlight => "of them still in flight, with another one or new data",
             Class::Probe => "of them tail loss probes",
             Class::Early => "of them early, by fewer reports",
+            Class::Unknown => "of them too soon for a timer, for no reason that is seen",
             Class::Other => "of them for another reason",
         }
     }
@@ -154,6 +159,7 @@ impl Class {
             Class::InFlight => "in-flight",
             Class::Probe => "probe",
             Class::Early => "early",
+            Class::Unknown => "unknown",
             Class::Other => "other",
         }
     }
@@ -162,12 +168,13 @@ impl Class {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Class::Timeout => "Retr timeout",
+            Class::Timeout => "Timeout",
             Class::Fast => "Fast retransmit",
             Class::ReportedMissing => "Reported missing",
             Class::InFlight => "In flight",
             Class::Probe => "Probe",
             Class::Early => "Early retransmit",
+            Class::Unknown => "Unknown, too soon for a timer",
             Class::Other => "Other cause",
         }
     }

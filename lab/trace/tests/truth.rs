@@ -13,11 +13,14 @@ use std::time::Duration;
 
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use tresse_core::{AssociationConfig, EndpointConfig, Extensions, Profile, Reliability, Time};
+use tresse_core::{
+    AssociationConfig, EndpointConfig, Extensions, LossCause, Profile, Reliability, Time,
+    TraceEvent,
+};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{CaptureBuffer, LinkConfig, LinkId, LossStage, Simulation};
-use tresse_trace::Options;
-use tresse_trace::measure::{Measured, both_ends};
+use tresse_trace::measure::{Measured, both_ends, one_end};
+use tresse_trace::{Class, Options};
 use tresse_wire::{Chunk, Packet};
 
 /// SplitMix64.
@@ -145,8 +148,8 @@ impl World {
         }
     }
 
-    /// Plays it; what the sender's and the receiver's host capture.
-    fn play(&self) -> [Vec<u8>; 2] {
+    /// Plays it.
+    fn play(&self) -> Played {
         let addresses = |host| (0..self.links.len()).map(move |path| self.address(path, host));
         let scheduler = if self.interleaving { "+stream-round-robin" } else { "" };
         let profile = format!("{}{scheduler}", self.profile);
@@ -158,6 +161,7 @@ impl World {
             concurrent_transfer: self.concurrent,
             encapsulation: self.encapsulated.then_some(9899),
             no_delay: true,
+            trace: true,
             ..AssociationConfig::default()
         };
         let host = |number: u8| EndpointConfig {
@@ -186,8 +190,23 @@ impl World {
             capture
         });
         sim.run(Time::from_millis(1_000_000));
-        captures.map(|capture| capture.contents())
+        let causes = sim.app::<Sender>(client).trace().iter().filter_map(|record| {
+            let TraceEvent::Sent { tsn, transmission, cause, .. } = &record.event else {
+                return None;
+            };
+            Some(((tsn.0, transmission - 1), (*cause)?))
+        });
+        let causes = causes.collect();
+        Played { captures: captures.map(|capture| capture.contents()), causes }
     }
+}
+
+/// What is known of a world that was played.
+struct Played {
+    /// What the sender's and the receiver's host capture.
+    captures: [Vec<u8>; 2],
+    /// Why the sender sent again: TSN, and for the how manyeth time.
+    causes: BTreeMap<(u32, u32), LossCause>,
 }
 
 fn link(d: &mut Draw, calm: bool) -> LinkConfig {
@@ -322,7 +341,7 @@ fn inferred(measured: &[Measured]) -> Fates {
 
 /// What is inferred in a world, and what is true there.
 fn compare(world: &World, numbered: bool) -> Result<Fates, String> {
-    let captures = world.play();
+    let captures = world.play().captures;
     let truth = truth(world, &captures.each_ref().map(|capture| frames(capture)));
     let folder = tempfile::tempdir().expect("a folder");
     let files: [PathBuf; 2] = ["sender", "receiver"].map(|name| folder.path().join(name));
@@ -394,4 +413,54 @@ fn where_packets_have_no_numbers_times_tell_those_apart_that_look_alike() {
 fn interleaved_messages_are_followed_like_others() {
     let (lost, needless) = compare_all(true, seeds(150).map(World::draw_interleaved));
     assert!(lost > 1000 && needless > 300, "{lost} lost, {needless} needless");
+}
+
+/// How often the packets of the sender alone say this of what it sent again for that reason.
+fn classes(world: &World) -> BTreeMap<(Class, LossCause), u64> {
+    let Played { captures: [capture, _], causes } = world.play();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sender");
+    rewritten::write(&file, &capture, true);
+    let (measured, _) = one_end(&[&file], Options::default()).expect("a capture");
+    let mut found = BTreeMap::new();
+    for m in measured.iter().filter(|m| m.summary.directions[0].data > 0) {
+        let first = m.summary.directions[0].first_number.expect("data");
+        for again in &m.directions[0].retransmissions {
+            let Some(class) = again.class else { continue };
+            let cause = causes[&(first.wrapping_add(again.number as u32), again.count)];
+            *found.entry((class, cause)).or_default() += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_called_a_timeout_was_one() {
+    let mut all: BTreeMap<&str, BTreeMap<(Class, LossCause), u64>> = BTreeMap::new();
+    for world in seeds(150).map(|seed| World::draw(seed, false)) {
+        let of_profile = all.entry(world.profile).or_default();
+        for (pair, count) in classes(&world) {
+            *of_profile.entry(pair).or_default() += count;
+        }
+    }
+    let (mut timeouts, mut wrong, mut unknown) = (0, 0, 0);
+    for (profile, pairs) in all {
+        for ((class, cause), count) in pairs {
+            println!("{profile}: {class:?}, {}: {count}", cause.name());
+            unknown += if class == Class::Unknown { count } else { 0 };
+            if class != Class::Timeout {
+                continue;
+            }
+            timeouts += count;
+            // RACK finds what a timer has left to be sent again, in the order in which that would send it.
+            if cause != LossCause::Timeout {
+                wrong += count;
+                assert!(cause.is_found_by_sacks(), "{profile}: {}", cause.name());
+                let standard = ["lksctp-2.6.15", "rfc2960", "rfc9260", "freebsd-cmt"];
+                assert!(!standard.contains(&profile), "{profile}: {}", cause.name());
+            }
+        }
+    }
+    println!("{timeouts} timeouts, {wrong} of them wrong; {unknown} unknown");
+    assert!(timeouts > 100 && 3 * wrong < timeouts && unknown < timeouts);
 }

@@ -17,8 +17,8 @@ use std::time::Duration;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tresse_core::wire::{Chunk, Packet};
 use tresse_emulator::{Emulation, Report, Settings, Side};
-use tresse_trace::measure::{Measured, both_ends};
-use tresse_trace::{Options, Side as Direction};
+use tresse_trace::measure::{Measured, both_ends, one_end};
+use tresse_trace::{Class, Options, Side as Direction};
 
 /// Ethernet, IPv4 and UDP.
 const HEADERS: usize = 14 + 20 + 8;
@@ -68,7 +68,10 @@ fn play(drop: &BTreeSet<u64>, options: &str, profile: &str, folder: &Path) -> Op
     let client = perf(
         &emulation,
         Side::Left,
-        &format!("client {address} --profile {profile} --timeout 30s {options}"),
+        &format!(
+            "client {address} --profile {profile} --timeout 30s --qlog {} {options}",
+            folder.join("logs").display()
+        ),
     );
     let output = client.wait_with_output().expect("it ends");
     if !output.status.success() {
@@ -155,6 +158,28 @@ fn inferred(measured: &[Measured]) -> Fates {
     }
 }
 
+/// What the left side sent again, as the files say: TSN and how often it had been sent before, and why.
+fn classes(files: &[&Path]) -> BTreeMap<(i64, u32), Option<Class>> {
+    let (measured, _) = one_end(files, Options::default()).expect("captures");
+    let again = measured.iter().flat_map(|m| &m.directions[Direction::A.index()].retransmissions);
+    again.map(|again| ((again.number, again.count), again.class)).collect()
+}
+
+/// What packets alone say of causes, against the log of the sender: how often they call a timeout what was none, of how many
+/// that were sent again.
+fn compare_causes(folder: &Path) -> (usize, usize) {
+    let capture = folder.join("link0-left.pcapng");
+    let logs = fs::read_dir(folder.join("logs")).expect("logs").map(|e| e.expect("a log").path());
+    let mut files: Vec<_> = logs.collect();
+    files.push(capture.clone());
+    let told = classes(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>());
+    let seen = classes(&[&capture]);
+    assert_eq!(told.len(), seen.len());
+    let timeout = |classes: &BTreeMap<_, _>, which| classes[which] == Some(Class::Timeout);
+    let wrong = seen.keys().filter(|which| timeout(&seen, *which) && !timeout(&told, *which));
+    (wrong.count(), seen.len())
+}
+
 /// What was lost and what was retransmitted needlessly in one run, as found and in truth; `None` where namespaces are not to be had.
 fn compare(seed: u64, options: &str, profile: &str) -> Option<[usize; 2]> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -180,6 +205,9 @@ fn compare(seed: u64, options: &str, profile: &str) -> Option<[usize; 2]> {
     // Without numbers, how many transmissions of a chunk were lost is sure. Which of two equal ones it was, is told by
     // their times, and on a busy machine the emulator may be later than they are apart.
     assert_eq!((by_time.sent, by_time.lost_of_each()), (truth.sent, truth.lost_of_each()));
+    // A busy machine may delay by an RTO what leaves with new data.
+    let (wrong, again) = compare_causes(folder.path());
+    assert!(10 * wrong <= again, "{options}, {profile}: {wrong} of {again} were no timeouts");
     let (lost, needless) = (truth.lost.len(), truth.needless.len());
     println!("{options}, {profile}: {} chunks, {lost} lost, {needless} in vain", truth.sent);
     Some([lost, needless])

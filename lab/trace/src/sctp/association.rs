@@ -182,8 +182,8 @@ impl Association {
         }
         let head = Head { path: index as u16, ..*head };
         self.last_packet = head.packet;
-        let Captured { sum: checksum, told, .. } = captured;
-        let mut packet = Packet { role, checksum, told, ..Packet::default() };
+        let Captured { sum: checksum, told, sctp, .. } = captured;
+        let mut packet = Packet { role, checksum, told, sctp: Some(sctp), ..Packet::default() };
         let mut offset = tresse_wire::COMMON_HEADER_LEN;
         for raw in captured.sctp.chunks() {
             let chunk = raw.and_then(|raw| {

@@ -2,9 +2,11 @@
 //! state: what was sent when, how often, which SACKs reported it missing, what that says of the
 //! causes (Pedersen, appendix B).
 
-use std::collections::VecDeque;
+mod class;
 
-use tresse_wire::{GapAckBlock, GapAckBlocks, Sack, Tsn};
+use std::collections::{BTreeMap, VecDeque};
+
+use tresse_wire::{GapAckBlock, GapAckBlocks, Packet as SctpPacket, Sack, Tsn};
 
 use super::assembly::{Assembly, Message, Piece};
 use super::fates::Earlier;
@@ -52,6 +54,10 @@ pub(super) struct Packet<'a> {
     pub(super) earlier: Option<Earlier>,
     /// What its sender's log says of its transmissions.
     pub(super) told: Option<&'a Told>,
+    /// All that is in it.
+    pub(super) sctp: Option<SctpPacket<'a>>,
+    /// Whether user data was seen in it that was never sent before.
+    pub(super) fresh: bool,
 }
 
 /// A DATA chunk that is not cumulatively acknowledged.
@@ -86,6 +92,8 @@ pub(super) struct Direction {
     pub(super) flow: Flow,
     missing_reports: u32,
     early: bool,
+    /// When a timer last expired for what was sent this way, by path.
+    timed_out: BTreeMap<u16, u64>,
     spurious: Spurious,
     /// Gap blocks of the last SACK, kept to save allocations.
     gaps: Vec<(i64, i64)>,
@@ -110,6 +118,7 @@ impl Direction {
             flow: Flow::new(settings.rto_min_ms),
             missing_reports: settings.missing_reports,
             early: settings.early,
+            timed_out: BTreeMap::new(),
             spurious: Spurious::default(),
             gaps: Vec::new(),
             blocks: Vec::new(),
@@ -140,8 +149,12 @@ impl Direction {
 
     /// The number of a TSN: the one nearest to what is outstanding.
     pub(super) fn number(&mut self, tsn: Tsn) -> u64 {
-        let Tsn(tsn) = tsn;
-        let first = *self.first_tsn.get_or_insert(tsn);
+        let first = *self.first_tsn.get_or_insert(tsn.0);
+        self.number_from(first, tsn)
+    }
+
+    /// The same, as numbers begin with the TSN `first`.
+    fn number_from(&self, first: u32, Tsn(tsn): Tsn) -> u64 {
         let near = first.wrapping_add(shown(self.base) as u32);
         self.base.saturating_add_signed(i64::from(tsn.wrapping_sub(near).cast_signed()))
     }
@@ -243,12 +256,12 @@ impl Direction {
             self.chunks.resize(length, unseen);
             self.chunks.push_back(Chunk { bytes, fragment, seen: true, ..unseen });
             self.in_flight += u64::from(bytes);
+            packet.fresh = true;
             while self.chunks.len() > MOST_OUTSTANDING {
                 self.pop();
             }
             return None;
         }
-        let last_sent = number + 1 == self.next();
         let index = (number - self.base) as usize;
         let chunk = self.chunks[index];
         if !chunk.seen {
@@ -258,24 +271,8 @@ impl Direction {
             self.in_flight += if chunk.gap_acked { 0 } else { u64::from(bytes) };
             return None;
         }
-        // sctp_trace: the first chunk of a packet tells what caused it. What else is in a packet
-        // after a timeout was bundled; what else is in a fast retransmit was one itself, unless
-        // no SACK had reported it.
+        let class = self.class(head.at, index, data.tsn, packet);
         let count = chunk.again + 1;
-        let class = match (packet.cause, packet.told.and_then(|told| told.class(data.tsn, count))) {
-            // Whoever sent it knows best.
-            (_, Some(Class::InFlight)) if chunk.missing > 0 => Class::ReportedMissing,
-            (_, Some(class)) => class,
-            (None, None) if chunk.missing >= self.missing_reports => Class::Fast,
-            (None, None) if last_sent && self.older_is_outstanding(index) => Class::Probe,
-            (None, None) if self.is_early(head.at, &chunk) => Class::Early,
-            (None, None) => Class::Timeout,
-            (Some(_), None) if chunk.missing == 0 => Class::InFlight,
-            (Some(Class::Timeout | Class::Probe), None) => Class::ReportedMissing,
-            (Some(Class::Early), None) => Class::Early,
-            (Some(_), None) => Class::Fast,
-        };
-        packet.cause.get_or_insert(class);
         let again = Again {
             count,
             class: Some(class),
@@ -286,21 +283,6 @@ impl Direction {
             Chunk { again: again.count, missing: 0, last: head.at, path: head.path, ..chunk };
         self.chunks[index] = sent;
         Some(again)
-    }
-
-    /// Whether a chunk that is sent again now was reported, and was sent last so shortly before that a timer of the
-    /// standard, which starts no earlier, cannot have expired.
-    fn is_early(&self, now: u64, chunk: &Chunk) -> bool {
-        let before = |rto| ms(chunk.last, now) < rto;
-        self.early && chunk.missing > 0 && self.flow.rto.ms().is_some_and(before)
-    }
-
-    /// Whether an older chunk is outstanding that was sent to the same address, which a timer that
-    /// expires would send first (RFC 9260 §6.3.3 E3).
-    fn older_is_outstanding(&self, index: usize) -> bool {
-        let path = self.chunks[index].path;
-        let older = self.chunks.range(..index).rev();
-        older.filter(|chunk| !chunk.gap_acked && chunk.seen).any(|chunk| chunk.path == path)
     }
 
     fn pop(&mut self) -> Option<Chunk> {
