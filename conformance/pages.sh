@@ -35,7 +35,7 @@ cd "$folder"
 "$tresse" lab compare hurtig/fig2 results other --page compared/index.html >log 2>&1 || [ $? -eq 1 ] || { cat log; exit 1; }
 "$tresse" lab report >log 2>&1 || { cat log; exit 1; }
 "$tresse" trace --out traced captures/rfc9260_*.sender.pcapng --receiver captures/rfc9260_*.receiver.pcapng \
-    --against captures/rfc9260+rack-tlp_*.sender.pcapng >log 2>&1 || { cat log; exit 1; }
+    --against captures/rfc9260+rack-tlp_*.sender.pcapng --against-receiver captures/rfc9260+rack-tlp_*.receiver.pcapng >log 2>&1 || { cat log; exit 1; }
 
 "$here/pages.py" "${pictures[@]}" results/index.html results/hurtig/index.html results/hurtig/fig2/index.html \
     results/hurtig/fig3/index.html results/mechanisms/rack-tlp/index.html compared/index.html traced/index.html traced/compared.html \

@@ -115,6 +115,14 @@ impl Until {
             Until::Acknowledgement => "acknowledgement",
         }
     }
+
+    /// What stands behind "transfer times".
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Until::Delivery => " until delivery",
+            Until::Acknowledgement => " until the acknowledgement",
+        }
+    }
 }
 
 /// Who an association or connection is between.

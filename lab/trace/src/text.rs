@@ -76,7 +76,7 @@ pub fn totals(totals: &Totals) -> String {
     if skipped.peek().is_some() {
         let _ = writeln!(out, "  Passed over:");
         for (reason, count) in skipped {
-            let _ = writeln!(out, "    {count} {reason}");
+            let _ = writeln!(out, "    {reason}: {count}");
         }
     }
     out

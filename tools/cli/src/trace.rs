@@ -25,6 +25,9 @@ Examples:
   tcpdump -i eth0 -w - sctp | tresse trace -
   tresse trace --udp-port 9900 --missing-reports 4 capture.pcapng";
 
+const DIFFERENT_MEASURES: &str = "--receiver and --against-receiver go together: with captures of both ends transfer times end with \
+    delivery, without them with the acknowledgement, and only like is held against like";
+
 /// Analyse captured SCTP: retransmissions, their causes and delays.
 ///
 /// Reads pcap, pcapng and the qlog of Tresse, also compressed with gzip. Several files are read together, as tcpdump and
@@ -53,6 +56,9 @@ pub(crate) struct Args {
     /// Captures to hold the others against, by the same rules: DIR gets a page of both, compared.html (repeatable)
     #[arg(long, value_name = "FILE", requires = "out")]
     against: Vec<PathBuf>,
+    /// Captures taken at the other end of those of --against, as --receiver has them for the others (repeatable)
+    #[arg(long, value_name = "FILE", requires = "against")]
+    against_receiver: Vec<PathBuf>,
     /// UDP port that carries SCTP (RFC 6951), besides 9899 (repeatable)
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
@@ -60,11 +66,10 @@ pub(crate) struct Args {
     /// 9260), 4 (RFC 2960)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     missing_reports: u32,
-    /// Call what is sent again upon fewer reports a timeout, even where no timer can have expired, as Pedersen's sctp_trace does
+    /// Call what is sent again upon fewer reports, or none, a timeout, even where no timer can have expired, as Pedersen's sctp_trace does
     #[arg(long)]
     no_early: bool,
-    /// RTO.Min of the RTO that is estimated, in milliseconds; what was reported missing and is sent again sooner is no
-    /// timeout
+    /// RTO.Min of the RTO that is estimated, in milliseconds; what is sent again well before that RTO is no timeout
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     rto_min: u32,
     /// An association of which nothing is seen for this many seconds is given up
@@ -131,12 +136,14 @@ fn trace(args: &Args) -> Result<(), Fault> {
         ..Options::default()
     };
     options.udp_ports.extend(&args.udp_port);
-    let here: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    let there: Vec<&Path> = args.receiver.iter().map(PathBuf::as_path).collect();
+    let (here, there) = (paths(&args.files), paths(&args.receiver));
+    if !args.against.is_empty() && args.receiver.is_empty() != args.against_receiver.is_empty() {
+        return Err(Fault::Request(DIFFERENT_MEASURES.into()));
+    }
     let mut trace = Trace::new(options.clone());
     // Everything is opened before anything is written.
     let captures = trace.open(&here, &there).map_err(|e| Fault::Request(e.to_string()))?;
-    let before = (!args.against.is_empty()).then(|| read(options, &args.against)).transpose()?;
+    let before = (!args.against.is_empty()).then(|| before(options, args)).transpose()?;
     let mut folder = args.out.as_deref().map(Folder::new).transpose()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut shown = Shown::new(args, &mut out);
@@ -167,11 +174,15 @@ fn trace(args: &Args) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads captures for a comparison.
-fn read(options: Options, files: &[PathBuf]) -> Result<(Page, Totals), Fault> {
-    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+fn paths(files: &[PathBuf]) -> Vec<&Path> {
+    files.iter().map(PathBuf::as_path).collect()
+}
+
+/// Reads what the others are held against.
+fn before(options: Options, args: &Args) -> Result<(Page, Totals), Fault> {
+    let (here, there) = (paths(&args.against), paths(&args.against_receiver));
     let (mut trace, mut page) = (Trace::new(options), Page::default());
-    let captures = trace.open(&files, &[]).map_err(|e| Fault::Request(e.to_string()))?;
+    let captures = trace.open(&here, &there).map_err(|e| Fault::Request(e.to_string()))?;
     let mut observers: Vec<&mut dyn Observer> = vec![&mut page];
     trace.read(captures, &mut observers);
     trace.finish(&mut observers);

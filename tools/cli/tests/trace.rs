@@ -95,7 +95,12 @@ fn captures_are_held_against_others() {
         page.contains("acknowledged, Mbit/s over the whole") && page.contains("+0.0 %"),
         "{page}"
     );
-    assert!(page.contains("Transfer times of messages") && !page.contains("-0.1 %"), "{page}");
+    assert!(page.contains("Transfer times of messages until the acknowledgement"), "{page}");
+    assert!(!page.contains("-0.1 %") && !page.contains("lost on the way"), "{page}");
+    // Delivery here and acknowledgement there are two things.
+    let both = ["--out", out, "--against", file.to_str().unwrap(), "--receiver"];
+    let said = failure(&trace(&both, &[&file, &file]), 2);
+    assert!(said.contains("--receiver and --against-receiver go together"), "{said}");
 }
 
 #[test]

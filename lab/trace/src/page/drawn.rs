@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::plot::{Mark, Plot, Series};
-use super::rate::Rate;
+use super::rate::{Rate, interval};
 use crate::event::Event;
 use crate::sender::SenderState;
 use crate::statistics::Class;
-use crate::terms::Side;
+use crate::terms::{Side, Until};
 
 /// After this many marks of a direction no more are drawn.
 const MOST_MARKS: usize = 40_000;
@@ -34,6 +34,8 @@ pub(super) struct Drawn {
     pub(super) bytes_acked: Rate,
     /// Of each message, in milliseconds; of the whole time, up to [`MOST_MESSAGES`].
     pub(super) transfer: Vec<f64>,
+    /// What ends it.
+    pub(super) until: Option<Until>,
     /// What the sender says of its first path.
     cwnd: Vec<(f64, f64)>,
     sender_rto: Vec<(f64, f64)>,
@@ -64,8 +66,9 @@ impl Drawn {
         match event {
             Event::Data { bytes, .. } => self.bytes_sent.add(at, f64::from(*bytes)),
             Event::Sack { newly, .. } => self.bytes_acked.add(at, *newly as f64),
-            Event::Message { transfer_ms, .. } if self.transfer.len() < MOST_MESSAGES => {
+            Event::Message { transfer_ms, until, .. } if self.transfer.len() < MOST_MESSAGES => {
                 self.transfer.extend(*transfer_ms);
+                self.until = Some(*until);
                 return;
             }
             _ => return,
@@ -131,9 +134,15 @@ impl Drawn {
         }
     }
 
-    /// Whether no user data was sent this way.
-    pub(super) fn is_empty(&self) -> bool {
-        self.sent.is_empty() && self.again.is_empty()
+    /// How many chunks or segments with user data were sent this way, as far as they are drawn.
+    pub(super) fn chunks(&self) -> usize {
+        self.sent.len() + self.again.values().map(Vec::len).sum::<usize>()
+    }
+
+    /// A state that holds until it changes: until `end` at last.
+    fn held(line: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
+        let last = line.last().map(|(at, value)| (end.max(*at), *value));
+        line.iter().copied().chain(last).collect()
     }
 
     /// How many there were until each time.
@@ -154,14 +163,16 @@ impl Drawn {
         Drawn::shares(self.transfer.clone())
     }
 
-    /// The share of the values, in percent, that are no larger than each of them.
+    /// The share of the values, in percent, that are no larger than each of them, from nothing on.
     pub(super) fn shares(mut sorted: Vec<f64>) -> Vec<(f64, f64)> {
         sorted.sort_by(f64::total_cmp);
         // Several hundred points tell as much as all of them.
         let all = sorted.len();
         let every = all.div_ceil(400).max(1);
         let shown = (0..all).filter(|n| (n + 1) % every == 0 || n + 1 == all || *n == 0);
-        shown.map(|n| (sorted[n], 100.0 * (n + 1) as f64 / all as f64)).collect()
+        let begin = (all > 0).then_some((0.0, 0.0));
+        let shares = shown.map(|n| (sorted[n], 100.0 * (n + 1) as f64 / all as f64));
+        begin.into_iter().chain(shares).collect()
     }
 
     /// All plots of the direction; those over time are of the group of their association, and end when it does.
@@ -176,6 +187,8 @@ impl Drawn {
             series,
         };
         let count = |marks: &[Mark]| Drawn::count(marks.iter(), end);
+        let held = |line: &[(f64, f64)]| Drawn::held(line, end);
+        let step = interval(end);
         let again = Drawn::count(self.again.values().flatten(), end);
         vec![
             over_time("time and sequence", "", false, self.sequence()),
@@ -184,11 +197,11 @@ impl Drawn {
                 "Mbit/s",
                 false,
                 vec![
-                    Series::line("sent", "sent", self.bytes_sent.mbps(end)),
+                    Series::line("sent", "sent", self.bytes_sent.mbps(step)),
                     Series::line(
                         "acknowledged for the first time",
                         "acked",
-                        self.bytes_acked.mbps(end),
+                        self.bytes_acked.mbps(step),
                     ),
                 ],
             ),
@@ -207,8 +220,8 @@ impl Drawn {
                 "ms",
                 true,
                 vec![
-                    Series::line("RTO by the standard", "timeout", self.rto.clone()),
-                    Series::line("RTO of the sender", "probe", self.sender_rto.clone()),
+                    Series::line("RTO by the standard", "timeout", held(&self.rto)),
+                    Series::line("RTO of the sender", "probe", held(&self.sender_rto)),
                     Series::marks("RTT", "sent", &self.rtt),
                 ],
             ),
@@ -220,14 +233,15 @@ impl Drawn {
                     Series::line(
                         "congestion window of the first path",
                         "timeout",
-                        self.cwnd.clone(),
+                        held(&self.cwnd),
                     ),
-                    Series::line("in flight", "sent", self.flight.clone()),
+                    Series::line("in flight", "sent", held(&self.flight)),
                 ],
             ),
             Plot {
                 title: format!(
-                    "{from} to {to}: transfer times, % of the messages that took no longer"
+                    "{from} to {to}: transfer times{}, % of the messages that took no longer",
+                    self.until.map_or("", Until::words)
                 ),
                 x_label: "ms",
                 y_label: "%",
@@ -271,11 +285,11 @@ mod tests {
         let drawn = Drawn { transfer: vec![30.0, 10.0, 20.0, 20.0], ..Drawn::default() };
         assert_eq!(
             drawn.transfer_times(),
-            [(10.0, 25.0), (20.0, 50.0), (20.0, 75.0), (30.0, 100.0)]
+            [(0.0, 0.0), (10.0, 25.0), (20.0, 50.0), (20.0, 75.0), (30.0, 100.0)]
         );
         let many = Drawn { transfer: (0..5000).map(f64::from).collect(), ..Drawn::default() };
         let shares = many.transfer_times();
-        assert!(shares.len() <= 402);
+        assert!(shares.len() <= 403);
         assert_eq!(shares.last(), Some(&(4999.0, 100.0)));
     }
 

@@ -16,12 +16,17 @@ use tresse_report::html::{self, escape};
 
 use crate::event::{Event, Head, Observer};
 use crate::summary::Summary;
-use crate::terms::{Identity, Side};
+use crate::terms::{Identity, Side, Until};
 use crate::text;
 use crate::trace::Totals;
 
 /// This many associations are drawn, the first ones.
 const MOST_ASSOCIATIONS: usize = 24;
+/// A direction with at most this many chunks or segments of user data is folded away, if the other one has several times as
+/// many: they arrange the transfer, and are not it.
+const FEW_CHUNKS: usize = 8;
+const FEWER: usize = 8;
+
 struct Association {
     identity: Identity,
     begin: Option<u64>,
@@ -34,6 +39,8 @@ struct Association {
 pub struct Page {
     associations: BTreeMap<u64, Association>,
     left_out: u64,
+    /// Chunks that were lost on the way, of all associations, where captures of both ends show that.
+    lost: Option<u64>,
 }
 
 impl Observer for Page {
@@ -66,6 +73,9 @@ impl Observer for Page {
     }
 
     fn ends(&mut self, summary: &Summary) {
+        for arrivals in summary.directions.iter().filter_map(|d| d.arrivals.as_ref()) {
+            *self.lost.get_or_insert(0) += arrivals.lost;
+        }
         if let Some(association) = self.associations.get_mut(&summary.identity.association) {
             association.text = text::summary(summary);
         }
@@ -73,6 +83,16 @@ impl Observer for Page {
 }
 
 impl Page {
+    /// Both directions of all associations.
+    fn directions(&self) -> impl Iterator<Item = &Drawn> {
+        self.associations.values().flat_map(|association| &association.directions)
+    }
+
+    /// What ends the transfer times.
+    fn until(&self) -> Option<Until> {
+        self.directions().find_map(|drawn| drawn.until)
+    }
+
     /// The page.
     #[must_use]
     pub fn html(&self, totals: &Totals) -> String {
@@ -101,16 +121,23 @@ impl Page {
                 for plot in drawn.plots(side, *id, end) {
                     plot.svg(&mut plots);
                 }
-                match drawn.is_empty() {
-                    false => out.push_str(&plots),
-                    true if plots.is_empty() => {}
-                    true => {
-                        let (from, to) = (side.name(), side.other().name());
-                        let what = format!("{from} to {to}: no user data");
-                        let _ =
-                            writeln!(out, "<details><summary>{what}</summary>{plots}</details>");
-                    }
+                let (chunks, others) =
+                    (drawn.chunks(), association.directions[side.other().index()].chunks());
+                let little = chunks == 0 || (chunks <= FEW_CHUNKS && chunks * FEWER < others);
+                if plots.is_empty() {
+                    continue;
                 }
+                if !little {
+                    out.push_str(&plots);
+                    continue;
+                }
+                let (from, to) = (side.name(), side.other().name());
+                let what = match chunks {
+                    0 => format!("{from} to {to}: no user data"),
+                    1 => format!("{from} to {to}: one chunk or segment of user data"),
+                    _ => format!("{from} to {to}: {chunks} chunks or segments of user data"),
+                };
+                let _ = writeln!(out, "<details><summary>{what}</summary>{plots}</details>");
             }
             let _ = writeln!(out, "<pre>{}</pre></section>", escape(&association.text));
         }

@@ -115,20 +115,19 @@ const place = (panel, event) => {
   return { px, py, x: x[0] + (px - panel.left) / panel.w * (x[1] - x[0]), y: y[1] - (py - panel.top) / panel.h * (y[1] - y[0]) };
 };
 const unlog = (panel, v) => !panel.log ? v : v < panel.all.y[0] - 0.5 ? 0 : Number((10 ** v).toPrecision(6));
-// What a line has at a place: the last step before it, or the mark that is nearest to it, if that is near.
-const nearest = (panel, line, x, y) => {
+// What a line has at a place: the last step before it, or all marks that are near, those first that are nearest.
+const near = (panel, line, x, y) => {
   const points = line.read();
   let low = 0, high = points.length;
   while (low < high) { const middle = (low + high) >> 1; if (points[middle][0] <= x) low = middle + 1; else high = middle; }
-  if (line.steps) return points[low - 1] ?? null;
-  let best = null, least = 14;
+  if (line.steps) return points[low - 1] ? [points[low - 1]] : [];
+  const found = [];
   for (const step of [-1, 1]) for (let n = step < 0 ? low - 1 : low; n >= 0 && n < points.length; n += step) {
     const [at, from, to] = points[n], dx = Math.abs(panel.px(at) - panel.px(x));
-    if (dx > least) break;
-    const dy = y === null ? 0 : Math.abs(panel.py((from + to) / 2) - panel.py(y)) / 50, away = dx + dy;
-    if (away < least) [best, least] = [points[n], away];
+    if (dx > 7) break;
+    found.push([dx + (y === null ? 0 : Math.abs(panel.py((from + to) / 2) - panel.py(y)) / 50), points[n]]);
   }
-  return best;
+  return found.sort((a, b) => a[0] - b[0]).map(([, point]) => point);
 };
 const ask = (panel, x, y) => {
   for (const other of linked(panel)) {
@@ -138,12 +137,15 @@ const ask = (panel, x, y) => {
     make("path", { d: `M${other.px(x)} ${other.top}v${other.h}` }, other.lens);
     const rows = [];
     for (const line of other.lines) {
-      const point = line.hidden ? null : nearest(other, line, x, other === panel ? y : null);
-      if (!point) continue;
-      const colour = getComputedStyle(line.path).stroke, value = unlog(other, point[1]);
-      make("circle", { cx: line.steps ? other.px(x) : other.px(point[0]), cy: other.py((point[1] + point[2]) / 2), r: 5, stroke: colour }, other.lens);
-      const when = line.steps || !other.group ? "" : ` at ${point[0].toFixed(4)} s`;
-      rows.push([colour, line.name, unit(value, other.svg.dataset.yu) + when]);
+      const points = line.hidden ? [] : near(other, line, x, other === panel ? y : null);
+      if (!points.length) continue;
+      const colour = getComputedStyle(line.path).stroke, value = (point) => unlog(other, point[1]);
+      // Numbers of chunks in their order; a few stand for many.
+      const shown = points.slice(0, MOST).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      for (const point of shown) make("circle", { cx: line.steps ? other.px(x) : other.px(point[0]), cy: other.py((point[1] + point[2]) / 2), r: 5, stroke: colour }, other.lens);
+      const when = line.steps || !other.group || points.length > 1 ? "" : ` at ${points[0][0].toFixed(4)} s`;
+      const more = points.length > MOST ? `, and ${points.length - MOST} more` : "";
+      rows.push([colour, line.name, points.length > 1 ? shown.map((p) => figure(value(p))).join(", ") + more : unit(value(points[0]), other.svg.dataset.yu) + when]);
     }
     if (other !== panel) { other.box.hide(); continue; }
     const box = other.svg.getBoundingClientRect(), name = other.svg.dataset.xu;

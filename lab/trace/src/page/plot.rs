@@ -168,8 +168,12 @@ impl Plot<'_> {
         );
         for (n, s) in series.iter().enumerate() {
             let label = escape(s.label);
-            let _ =
-                write!(out, "<b class=\"key {}\" data-line=\"{n}\"><i></i>{label}</b> ", s.style);
+            let _ = write!(
+                out,
+                "<b class=\"key {}{}\" data-line=\"{n}\"><i></i>{label}</b> ",
+                s.style,
+                s.shape()
+            );
         }
         let group =
             self.time.map_or(String::new(), |(group, _)| format!(" data-group=\"{group}\""));

@@ -37,14 +37,12 @@ impl Rate {
         self.bytes[interval] += bytes;
     }
 
-    /// Mbit/s in each interval of a round length, from the beginning until `end`, as steps; nothing was counted later. It ends at
-    /// nothing.
-    pub(super) fn mbps(&self, end: f64) -> Vec<(f64, f64)> {
+    /// Mbit/s in each [`interval`] of this length, from the beginning, as steps. It ends at nothing.
+    pub(super) fn mbps(&self, step: f64) -> Vec<(f64, f64)> {
         if self.bytes.is_empty() {
             return Vec::new();
         }
         // No shorter than what is held, and a multiple of it: see MOST.
-        let step = interval(end);
         let ratio = ((step / self.step).round() as usize).max(1);
         let sums = self.bytes.chunks(ratio).map(|some| some.iter().sum::<f64>());
         let mbps = sums.map(|bytes| bytes * 8.0 / step / 1e6).chain([0.0]);
@@ -52,8 +50,8 @@ impl Rate {
     }
 }
 
-/// A round interval of which no more than [`INTERVALS`] are in this many seconds.
-fn interval(end: f64) -> f64 {
+/// A round interval of which no more than [`INTERVALS`] are in this many seconds: all that something was counted in, or more.
+pub(super) fn interval(end: f64) -> f64 {
     let rough = (end / INTERVALS).max(FINEST);
     let unit = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * unit);
@@ -73,13 +71,13 @@ mod tests {
     #[test]
     fn throughput_is_of_intervals_of_round_length() {
         // 15 s: intervals of 100 ms.
-        let steps = rate(&[(0.01, 1000.0), (0.06, 250.0), (0.31, 5000.0)]).mbps(15.0);
+        let steps = rate(&[(0.01, 1000.0), (0.06, 250.0), (0.31, 5000.0)]).mbps(interval(15.0));
         let near = [(0.0, 0.1), (0.1, 0.0), (0.2, 0.0), (0.3, 0.4), (0.4, 0.0)];
         assert_eq!(steps.len(), near.len());
         for ((at, mbps), (when, expected)) in steps.into_iter().zip(near) {
             assert!((at - when).abs() < 1e-9 && (mbps - expected).abs() < 1e-9, "{at} {mbps}");
         }
-        assert!(Rate::default().mbps(3.0).is_empty());
+        assert!(Rate::default().mbps(interval(3.0)).is_empty());
     }
 
     #[test]
@@ -89,7 +87,7 @@ mod tests {
                 (0..10_000).map(|n| (end * f64::from(n) / 1e4, 7.0)).collect();
             let rate = rate(&all);
             assert!(rate.bytes.len() <= MOST);
-            let steps = rate.mbps(end);
+            let steps = rate.mbps(interval(end));
             assert!((2..=152).contains(&steps.len()), "{end}: {}", steps.len());
             let step = steps[1].0;
             let bytes: f64 = steps.iter().map(|(_, mbps)| mbps * 1e6 / 8.0 * step).sum();
