@@ -16,7 +16,7 @@ const figure = (value) => {
   const text = size >= 1000 ? value.toFixed(0) : size >= 100 ? value.toFixed(1) : size >= 1 ? value.toFixed(2) : value.toPrecision(3);
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
 };
-// So many values at most stand in one row.
+// How many values stand in one row at most.
 const MOST = 8;
 const unit = (value, name) => figure(value) + (name && name !== "TSN" ? " " + name : "");
 // The box with values, one for each plot. What a screen reader says is the same text.

@@ -12,6 +12,7 @@ use tresse_arena::{ArenaError, Outcome, Record, Scenario, Stack, Store, Theatre,
 use tresse_lab::report::Screen;
 
 use tresse_console::say::{complain, print, say};
+use tresse_console::units::counted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -180,9 +181,9 @@ fn play(args: &Args) -> Result<ExitCode, ArenaError> {
     let names: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     // Compilers may be at work for minutes before the first one is played.
     say(format_args!(
-        "{} cells: {} scenarios with {}; other stacks are built first, where that was not done",
-        cells.len(),
-        scenarios.len(),
+        "{}: {} with {}; other stacks are built first, where that was not done",
+        counted(cells.len(), "cell"),
+        counted(scenarios.len(), "scenario"),
         names.join(", ")
     ));
     let theatre = Theatre::new(&stacks, tresse, args.captures.clone())?;

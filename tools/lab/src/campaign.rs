@@ -68,8 +68,9 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
         failed |= !finished.report.failures.is_empty();
         total.add(&finished);
     }
-    if sessions.len() > 1 {
-        print(total.text());
+    if let Some(whole) = &execution.whole {
+        whole.finish();
+        print(total.text(args.on.is_some()));
         print(note(left_out(args)?));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -164,9 +165,10 @@ impl Total {
         self.tally.add(finished.report.tally());
     }
 
-    fn text(&self) -> String {
+    /// `on`: workers elsewhere made runs before.
+    fn text(&self, on: bool) -> String {
         let seconds = self.elapsed.as_secs_f64();
-        let made = made(self.runs, self.reused, self.elapsed);
+        let made = made(self.runs, self.reused, self.elapsed, on);
         let mut out = format!("{}: {made}", counted(self.experiments, "experiment"));
         if self.failed > 0 {
             let _ = write!(out, ", {} failed", self.failed);
@@ -175,8 +177,8 @@ impl Total {
         if self.packets > 0 {
             let _ = writeln!(
                 out,
-                "{:.1} million packets simulated, {:.0} packets/s",
-                self.packets as f64 / 1e6,
+                "{} simulated, {:.0} packets/s",
+                packets(self.packets),
                 self.packets as f64 / seconds.max(1e-9),
             );
         }
@@ -197,7 +199,7 @@ fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<Fi
     let _ = writeln!(
         out,
         "\n{}\nPage: {}\n",
-        made(finished.executed, finished.reused, finished.elapsed),
+        made(finished.executed, finished.reused, finished.elapsed, args.on.is_some()),
         finished.page.display()
     );
     match whole {
@@ -221,18 +223,40 @@ fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool,
     Ok(!executed.failures.is_empty())
 }
 
-/// How many runs were made, and how many were there.
-fn made(executed: usize, stored: usize, elapsed: Duration) -> String {
+/// This many packets, in millions where there are any.
+fn packets(count: u64) -> String {
+    match count {
+        0..1_000_000 => counted(count as usize, "packet"),
+        _ => format!("{:.1} million packets", count as f64 / 1e6),
+    }
+}
+
+/// How many runs were made, and how many were there; those that workers elsewhere have just made (`on`) are among the latter.
+fn made(executed: usize, stored: usize, elapsed: Duration, on: bool) -> String {
+    let runs = || format!("{} in {}", counted(executed, "run"), Time(elapsed));
+    let there = if on { "made elsewhere or stored before" } else { "stored already" };
     match (executed, stored) {
-        (0, 1) => "no run made: 1 was stored already".into(),
-        (0, 2..) => format!("no run made: {stored} were stored already"),
-        (_, 0) => format!("{} in {}", counted(executed, "run"), Time(elapsed)),
-        _ => {
-            format!(
-                "{} in {} ({stored} were stored already)",
-                counted(executed, "run"),
-                Time(elapsed)
-            )
-        }
+        (0, 1) if on => format!("1 run, {there}"),
+        (0, 2..) if on => format!("{stored} runs, {there}"),
+        (0, 1) => format!("no run made: 1 was {there}"),
+        (0, 2..) => format!("no run made: {stored} were {there}"),
+        (_, 0) => runs(),
+        (_, 1) => format!("{} (1 was {there})", runs()),
+        _ => format!("{} ({stored} were {there})", runs()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_said_as_people_say_them() {
+        assert_eq!((packets(1), packets(9840)), ("1 packet".into(), "9840 packets".into()));
+        assert_eq!(packets(2_340_000), "2.3 million packets");
+        let second = Duration::from_secs(1);
+        assert_eq!(made(0, 3690, second, false), "no run made: 3690 were stored already");
+        assert_eq!(made(0, 3690, second, true), "3690 runs, made elsewhere or stored before");
+        assert!(made(2, 1, second, false).ends_with("(1 was stored already)"));
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tresse_console::say::print;
+use tresse_console::units::counted;
 use tresse_lab::extended::{Asked, extended, workloads};
 use tresse_lab::report::campaign as pages;
 use tresse_lab::runner::{Execution, Whole};
@@ -41,6 +42,8 @@ pub(super) struct ExtensionsArgs {
 }
 
 pub(super) fn run(args: &ExtensionsArgs) -> Result<ExitCode, LabError> {
+    // Reading all of them takes a while already.
+    let stop = interrupt::stop_when_asked();
     let named = |names: &[String]| ExtensionSet::named(names).map_err(LabError::Option);
     let extensions = named(&args.with)?.without(&named(&args.without)?);
     let asked = Asked { extensions, each: args.each, replications: args.replications };
@@ -57,7 +60,7 @@ pub(super) fn run(args: &ExtensionsArgs) -> Result<ExitCode, LabError> {
     let whole = Whole::new(sessions.len(), sessions.iter().map(Session::runs).sum());
     let execution = Execution {
         jobs: args.jobs.map(usize::from),
-        stop: interrupt::stop_when_asked(),
+        stop,
         whole: Some(whole),
         ..Execution::default()
     };
@@ -67,10 +70,13 @@ pub(super) fn run(args: &ExtensionsArgs) -> Result<ExitCode, LabError> {
         took::remember(&finished);
         reports.push(finished.report);
     }
+    if let Some(whole) = &execution.whole {
+        whole.finish();
+    }
     let page = args.page.clone().unwrap_or_else(|| args.out.join("extensions-on.md"));
     write(&page, &pages::extensions_on(&reports, &asked.extensions, &command(args)))?;
     let failed: usize = reports.iter().map(|report| report.failures.len()).sum();
-    print(format_args!("{failed} runs failed\nPage: {}\n", page.display()));
+    print(format_args!("{} failed\nPage: {}\n", counted(failed, "run"), page.display()));
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

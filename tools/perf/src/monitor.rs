@@ -152,8 +152,18 @@ impl<'a> Monitor<'a> {
         ticks.tick().await; // The first one comes at once.
         loop {
             ticks.tick().await;
+            // The end of the test closes its last interval: nothing is left for another one.
+            if self.ends_now() {
+                tokio::time::sleep(self.session.interval / 4).await;
+            }
             self.interval(self.delivered());
         }
+    }
+
+    /// Whether the test is over about now, as far as time ends it.
+    fn ends_now(&self) -> bool {
+        let end = self.session.test.duration_ms.map(Duration::from_millis);
+        end.is_some_and(|end| self.started.elapsed().abs_diff(end) < self.session.interval / 8)
     }
 
     /// Closes the last interval; `complete` if the other side says that all has arrived.

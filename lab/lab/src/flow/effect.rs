@@ -87,6 +87,17 @@ fn measure(
     }
 }
 
+/// What is to be known of the numbers: of one replication there are no intervals.
+fn caption(shown: &[Shown]) -> &'static str {
+    let intervals = shown.iter().any(|s| s.difference.is_some_and(|d| d.ci95.is_some()));
+    if intervals {
+        "Each with its interval; differences are those of runs with the same seed, and all of their interval must be on the \
+         side that is claimed."
+    } else {
+        "Differences are those of runs with the same seed."
+    }
+}
+
 /// The effects as a table; `None` if the experiment claims none.
 pub(super) fn table(shown: &[Shown]) -> Option<Table> {
     let row = |s: &Shown| {
@@ -103,9 +114,7 @@ pub(super) fn table(shown: &[Shown]) -> Option<Table> {
     let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table {
         title: "What it changes".into(),
-        caption: "Each with its interval; differences are those of runs with the same seed, and all of their interval \
-                  must be on the side that is claimed."
-            .into(),
+        caption: caption(shown).into(),
         columns: columns(&["What", ">Without", ">With", ">Difference", "As claimed"]),
         rows,
         detail: false,

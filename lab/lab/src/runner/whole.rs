@@ -70,6 +70,11 @@ impl Whole {
         self.bar.suspend(print);
     }
 
+    /// Takes the bar away: all is made.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
     /// The next experiment begins: this many runs have to be made, besides those that are stored.
     pub(super) fn begin(&self, id: &str, runs: u64, stored: u64) -> ProgressBar {
         self.bar.dec_length(stored);
