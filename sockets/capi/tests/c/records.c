@@ -166,7 +166,8 @@ static void several(void)
 	CHECK(close(client) == 0 && close(server) == 0 && close(second) == 0);
 }
 
-static struct sctp_extrcvinfo extended(int fd)
+/* Reads a message that has ancillary data of this type, and nothing else. */
+static void with_info(int fd, int type, void *info, size_t len)
 {
 	union {
 		struct cmsghdr header;
@@ -177,13 +178,18 @@ static struct sctp_extrcvinfo extended(int fd)
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
 			      .msg_controllen = sizeof control };
-	struct sctp_extrcvinfo info;
 	CHECK(recvmsg(fd, &msg, 0) > 0);
-	CHECK(msg.msg_controllen >= CMSG_LEN(sizeof info));
-	CHECK(control.header.cmsg_level == IPPROTO_SCTP && control.header.cmsg_type == SCTP_EXTRCV);
-	CHECK(control.header.cmsg_len == CMSG_LEN(sizeof info));
+	CHECK(msg.msg_controllen >= CMSG_LEN(len));
+	CHECK(control.header.cmsg_level == IPPROTO_SCTP && control.header.cmsg_type == type);
+	CHECK(control.header.cmsg_len == CMSG_LEN(len));
 	CHECK(CMSG_NXTHDR(&msg, &control.header) == NULL);
-	memcpy(&info, CMSG_DATA(&control.header), sizeof info);
+	memcpy(info, CMSG_DATA(&control.header), len);
+}
+
+static struct sctp_extrcvinfo extended(int fd)
+{
+	struct sctp_extrcvinfo info;
+	with_info(fd, SCTP_EXTRCV, &info, sizeof info);
 	return info;
 }
 
@@ -214,20 +220,8 @@ static void next_message(int server)
 /* What SCTP_NXTINFO says of the message behind the one that is read. */
 static struct sctp_nxtinfo behind(int fd)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(struct sctp_nxtinfo))];
-	} control;
-	struct iovec iov = { got, sizeof got };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof control };
 	struct sctp_nxtinfo info;
-	CHECK(recvmsg(fd, &msg, 0) > 0);
-	CHECK(msg.msg_controllen >= CMSG_LEN(sizeof info));
-	CHECK(control.header.cmsg_level == IPPROTO_SCTP && control.header.cmsg_type == SCTP_NXTINFO);
-	memcpy(&info, CMSG_DATA(&control.header), sizeof info);
+	with_info(fd, SCTP_NXTINFO, &info, sizeof info);
 	return info;
 }
 

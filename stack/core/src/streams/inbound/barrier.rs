@@ -56,6 +56,7 @@ impl Barrier {
         let skipped = self.skipped.len() * PIECE;
         self.streams.memory() + self.kept.capacity() * size_of::<(Tsn, Stored)>() + skipped + PIECE
     }
+
     /// Messages up to `last` are not kept any more: these, in the order in which they were sent, and what is passed over among them.
     pub(super) fn let_through(&mut self, last: Tsn) -> (Vec<Stored>, Skipped) {
         if !last.follows(self.last) {
