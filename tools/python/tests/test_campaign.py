@@ -165,7 +165,7 @@ def test_the_command_runs_on_a_cluster(tmp_path, cluster):
     assert done.returncode == 0, done.stderr
     changed = [tresse.Experiment(name).set({"rto.min_ms": 300}) for name in ("hurtig/fig2", "hurtig/fig3")]
     runs = sum(experiment.runs for experiment in changed)
-    assert f"no run made: {runs} were stored already" in done.stdout, done.stdout[-400:]
+    assert f"2 experiments: {runs} runs, made elsewhere or stored before" in done.stdout, done.stdout[-400:]
     tresse.campaign(changed, out=tmp_path / "here")
     assert contents(tmp_path / "there").keys() == contents(tmp_path / "here").keys()
     for environment, on, message in [
