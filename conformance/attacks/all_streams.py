@@ -3,34 +3,27 @@ Those are read as they were sent, none put together with a piece of another one,
 import random
 import struct
 
-from attack import INTERLEAVING, RUN, main
-from sctp import ABORT, Peer, chunk, chunks_of, packet, parameter, sack
+from attack import INTERLEAVING, RUN, beside, main
+from sctp import ABORT, I_DATA, I_FORWARD_TSN, SUPPORTED_EXTENSIONS, Peer, chunks_of, i_data, parameter, sack
 
-I_DATA = 0x40
-SUPPORTED_EXTENSIONS = 0x8008
 STREAMS = 65_535
 # FEW have room together; of these ENDED are ended.
 FEW = 1_500
 ENDED = 200
 
 
-def piece(tsn, stream, fsn, payload, flags, mid=0):
-    body = struct.pack(">IHHII", tsn & 0xFFFFFFFF, stream, 0, mid, 0 if flags & 2 else fsn)
-    return chunk(I_DATA, body + payload, flags)
-
-
 def begin(peer, streams):
     """A message begins on each of the streams; what has no room is not sent again."""
     for first in range(0, len(streams), 40):
         some = streams[first:first + 40]
-        peer.send(*[piece(peer.tsn + n, stream, 0, b"begun %5d," % stream, 2) for n, stream in enumerate(some)])
+        peer.send(*[i_data(peer.tsn + n, b"begun %5d," % stream, stream, flags=2) for n, stream in enumerate(some)])
         peer.tsn += len(some)
         if first % 800 == 0 and ABORT in [kind for kind, _, _ in peer.drain(0.001)]:
             return
 
 
 def play(victim):
-    peer = Peer().connect(parameter(SUPPORTED_EXTENSIONS, bytes([I_DATA, 0xC2])), streams=STREAMS)
+    peer = Peer().connect(parameter(SUPPORTED_EXTENSIONS, bytes([I_DATA, I_FORWARD_TSN])), streams=STREAMS)
     order = list(range(STREAMS - FEW, STREAMS))
     random.Random(1).shuffle(order)
     begin(peer, order)
@@ -38,7 +31,7 @@ def play(victim):
     random.Random(2).shuffle(order)
     whole = set()
     for stream in order[:ENDED]:
-        peer.send(piece(peer.tsn, stream, 1, b" ended %5d" % stream, 1))
+        peer.send(i_data(peer.tsn, b" ended %5d" % stream, stream, fsn=1, flags=1))
         peer.tsn += 1
         whole.add(b"begun %5d, ended %5d" % (stream, stream))
     found = set()
@@ -55,4 +48,4 @@ def play(victim):
     return peer.tsn - peer.first
 
 
-main(play, victims=(RUN,), memory=32, most=48, cpu=5, program=INTERLEAVING)
+main(play, victims=(RUN,), memory=32, most=48, cpu=5, honest=beside, program=INTERLEAVING)

@@ -2,19 +2,16 @@
 a wrong tag; storms of additions and deletions, numbers in disorder, the last address deleted, chunks that are cut off or
 full of what nobody knows; the address of an honest client; answers that are to flood others. Whoever has no such
 extension says so."""
-import hashlib
-import hmac
-import os
 import random
 import socket
 import struct
 import time
 
 from attack import MOVED, RUN, PERF, main
-from sctp import (ABORT, DATA, ERROR, HEARTBEAT, HEARTBEAT_ACK, INIT_ACK, Peer, chunk, chunks_of, data, packet,
-                  parameter)
+from sctp import (ABORT, DATA, ERROR, HEARTBEAT, HEARTBEAT_ACK, Peer, chunk, chunks_of, data, packet, parameter)
+from signed import Signed, auth
 
-AUTH, ASCONF, ASCONF_ACK = 15, 0xC1, 0x80
+ASCONF, ASCONF_ACK = 0xC1, 0x80
 ADD, DELETE, FAILURE, PRIMARY = 0xC001, 0xC002, 0xC003, 0xC004
 LAST, SHORTAGE, SOURCE, UNKNOWN = 0xA0, 0xA1, 0xA2, 8
 NOWHERE = "0.0.0.0"
@@ -30,46 +27,17 @@ def request(kind, n, text):
     return parameter(kind, struct.pack(">I", n) + address(text))
 
 
-def significant(vector):
-    return vector.lstrip(b"\0")
-
-
-class Mobile(Peer):
+class Mobile(Signed):
     """A peer that authenticates its changes of addresses."""
 
     def __init__(self, own, port=None, udp_port=UDP):
-        super().__init__(own=own, port=port, udp_port=udp_port)
-        self.own, self.ack, self.elsewhere = own, b"", {}
-        self.vector = struct.pack(">HH", 0x8002, 36) + os.urandom(32) + \
-            struct.pack(">HHBB", 0x8003, 6, ASCONF, ASCONF_ACK) + struct.pack(">HHH", 0x8004, 6, 1)
-
-    def parameters(self):
-        """RANDOM, CHUNKS, HMAC-ALGO, Supported Extensions."""
-        return self.vector[:36] + self.vector[36:42] + bytes(2) + self.vector[42:] + bytes(2) + \
-            parameter(0x8008, bytes([ASCONF, ASCONF_ACK, AUTH]))
-
-    def expect(self, kind, patience=5.0):
-        body = super().expect(kind, patience)
-        if kind == INIT_ACK:
-            self.ack = body
-        return body
+        super().__init__(ASCONF, ASCONF_ACK, wanted=[ASCONF, ASCONF_ACK], own=own, port=port, udp_port=udp_port)
+        self.own, self.elsewhere = own, {}
 
     def call(self):
-        self.connect(self.parameters())
-        theirs = b"".join(struct.pack(">HH", kind, 4 + len(value)) + value for kind, value in
-                          ((kind, self.find(self.ack[16:], kind)) for kind in (0x8002, 0x8003, 0x8004)))
-        vectors = sorted([self.vector, theirs], key=lambda v: (len(significant(v)), significant(v), len(v)))
-        self.key = b"".join(vectors)
+        super().call()
         self.number = self.first
         return self
-
-    def sealed(self, *chunks, tag=None, key=None, port=None):
-        """A packet whose chunks are authenticated."""
-        body = b"".join(chunks)
-        head = struct.pack(">BBHHH", AUTH, 0, 28, 0, 1)
-        mac = hmac.new(self.key if key is None else key, head + bytes(20) + body, hashlib.sha1).digest()
-        return packet(port or self.port, self.their_tag if tag is None else tag, [head, mac, body],
-                      self.sctp_port)
 
     def asconf(self, *requests, number=None, lookup=None):
         number = self.number if number is None else number
@@ -166,8 +134,8 @@ def without_a_key(peer):
             for lookup in (peer.own, NOWHERE, "127.0.2.1")]
     forged = [peer.sealed(peer.asconf(*changes), key=b"guessed") for _ in range(100)]
     strange = [peer.sealed(peer.asconf(*changes), tag=peer.their_tag ^ 1 << n) for n in range(32)]
-    unknown = [packet(peer.port, peer.their_tag, [struct.pack(">BBHHH", AUTH, 0, 28, key, 1), bytes(20),
-                                                  peer.asconf(*changes)]) for key in (1, 65535)]
+    unknown = [packet(peer.port, peer.their_tag, [auth(bytes(20), key=key), peer.asconf(*changes)])
+               for key in (1, 65535)]
     for source in (None, elsewhere):
         where = "from elsewhere" if source else "from where it is"
         nothing_comes_of(peer, f"not authenticated, {where}", *bare, of=source)

@@ -3,7 +3,7 @@ victim has agreed on nothing of the kind. None is looked at: no data is taken, n
 begins, ends or changes."""
 import struct
 
-from attack import PERF, main
+from attack import PERF, beside, main
 from sctp import (ABORT, COOKIE_ECHO, HEARTBEAT, HEARTBEAT_ACK, Peer, chunk, data, packet, parameter)
 
 ZERO_CHECKSUM = 0x8001
@@ -43,4 +43,4 @@ def play(victim):
     return 2 * COUNT
 
 
-main(play, memory=8, most=16, cpu=3)
+main(play, memory=8, most=16, cpu=3, honest=beside)

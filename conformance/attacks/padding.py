@@ -3,7 +3,7 @@ lengths that are not true, before and behind chunks that are answered. They draw
 them."""
 import struct
 
-from attack import main
+from attack import beside, main
 from sctp import HEARTBEAT, HEARTBEAT_ACK, INIT_ACK, Peer, chunk, packet, parameter
 
 PAD, PADDING = 0x84, 0x8005
@@ -42,4 +42,4 @@ def play(victim):
     return COUNT + answers
 
 
-main(play, memory=8, most=16, cpu=3)
+main(play, memory=8, most=16, cpu=3, honest=beside)

@@ -8,6 +8,11 @@ import time
 DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT = range(7)
 SHUTDOWN, SHUTDOWN_ACK, ERROR, COOKIE_ECHO, COOKIE_ACK = range(7, 12)
 SHUTDOWN_COMPLETE = 14
+AUTH, I_DATA, FORWARD_TSN, I_FORWARD_TSN = 15, 0x40, 0xC0, 0xC2
+# Parameters of INIT and INIT ACK.
+FORWARD_TSN_SUPPORTED, SUPPORTED_EXTENSIONS = 0xC000, 0x8008
+# Error causes.
+UNKNOWN_CHUNK, PROTOCOL_VIOLATION = 6, 13
 UDP_PORT = 9899
 SCTP_PORT = 5001
 
@@ -42,6 +47,12 @@ def data(tsn, payload, stream=0, ssn=0, flags=3):
     return chunk(DATA, struct.pack(">IHHI", tsn & 0xFFFFFFFF, stream, ssn, 0) + payload, flags)
 
 
+def i_data(tsn, payload, stream=0, mid=0, fsn=0, flags=3):
+    """A piece of a message, or all of it (RFC 8260 section 2.1)."""
+    body = struct.pack(">IHHII", tsn & 0xFFFFFFFF, stream, 0, mid, 0 if flags & 2 else fsn)
+    return chunk(I_DATA, body + payload, flags)
+
+
 def sack(cumulative, window=65536, gaps=(), duplicates=()):
     body = struct.pack(">IIHH", cumulative & 0xFFFFFFFF, window, len(gaps), len(duplicates))
     body += b"".join(struct.pack(">HH", *gap) for gap in gaps)
@@ -65,6 +76,15 @@ def chunks_of(datagram):
         at += (length + 3) // 4 * 4
 
 
+def parameters_of(body):
+    """(type, value) of each parameter or error cause."""
+    at = 0
+    while at + 4 <= len(body):
+        kind, length = struct.unpack_from(">HH", body, at)
+        yield kind, body[at + 4:at + length]
+        at += max(4, (length + 3) // 4 * 4)
+
+
 class Peer:
     """One end of an association; the other end is the victim."""
 
@@ -80,7 +100,9 @@ class Peer:
         self.tsn = self.first = random.randrange(1 << 32)
         self.window = window
         # Of the victim: its tag, its first TSN.
-        self.their_tag = self.their_tsn = 0
+        self.their_tag = self.their_tsn = self.beats = 0
+        # The parameters of its INIT ACK.
+        self.offered = b""
         self.sent = self.received = 0
 
     def become(self, n):
@@ -98,6 +120,10 @@ class Peer:
         except ConnectionRefusedError:
             self.socket.send(datagram)  # What the one before was refused with.
         self.sent += len(datagram) + 28
+
+    def tell(self, *chunks):
+        """Sends what is to be believed."""
+        self.send(*chunks)
 
     def receive(self, patience=5.0):
         """The next packet; `None` if none comes."""
@@ -118,6 +144,24 @@ class Peer:
                     return body
         raise AssertionError(f"no chunk of type {kind} within {patience} s")
 
+    def answers(self, *chunks, raw=()):
+        """What comes for a packet with these chunks, or for packets that are `raw`: (type, flags, body) of each chunk
+        until a heartbeat behind them is answered, or the association is aborted."""
+        for datagram in raw or [packet(self.port, self.their_tag, chunks, self.sctp_port)] * bool(chunks):
+            self.send_raw(datagram)
+        self.beats += 1
+        beat = parameter(1, struct.pack(">Q", self.beats))
+        found = []
+        for _ in range(10):
+            self.send(chunk(HEARTBEAT, beat))
+            end = time.monotonic() + 1
+            while (left := end - time.monotonic()) > 0:
+                came = list(chunks_of(self.receive(left) or b""))
+                found += [one for one in came if one[::2] != (HEARTBEAT_ACK, beat)]
+                if any(one[0] == ABORT or one[::2] == (HEARTBEAT_ACK, beat) for one in came):
+                    return found
+        raise AssertionError("no answer to a heartbeat")
+
     def flood(self, datagrams, count, beat):
         """Sends `count` of them in turn, and after each twenty a heartbeat, whose answer says that all were looked at. What
         came meanwhile but those answers, by kind."""
@@ -127,7 +171,7 @@ class Peer:
             if n % 20 == 19:
                 self.send(beat)
                 while HEARTBEAT_ACK not in (kinds := [kind for kind, _, _ in chunks_of(self.receive(5) or b"")]):
-                    assert kinds, "no answer"
+                    assert kinds, f"no answer after {drawn[-20:]}"
                     drawn += kinds
         return drawn
 
@@ -151,22 +195,20 @@ class Peer:
             except AssertionError:
                 continue
             self.their_tag, _, _, _, self.their_tsn = struct.unpack_from(">IIHHI", ack)
-            cookie = self.find(ack[16:], 7)
+            self.offered = ack[16:]
+            cookie = self.find(self.offered, 7)
             break
         assert cookie, "no INIT ACK"
-        self.send(chunk(COOKIE_ECHO, cookie))
+        self.send_cookie(cookie)
         self.expect(COOKIE_ACK, patience)
         return self
 
+    def send_cookie(self, cookie):
+        self.send(chunk(COOKIE_ECHO, cookie))
+
     @staticmethod
     def find(parameters, wanted):
-        at = 0
-        while at + 4 <= len(parameters):
-            kind, length = struct.unpack_from(">HH", parameters, at)
-            if kind == wanted:
-                return parameters[at + 4:at + length]
-            at += max(4, (length + 3) // 4 * 4)
-        return None
+        return next((value for kind, value in parameters_of(parameters) if kind == wanted), None)
 
     def message(self, payload, stream=0, ssn=0):
         self.send(data(self.tsn, payload, stream, ssn))
