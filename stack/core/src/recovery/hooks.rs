@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::bundling::Worth;
 use super::registry::{AllAdvisors, AllRules, AnyAlgorithm};
-use super::spurious::{Agreed, Cut, Episode, SpuriousDetection, Trigger, Verdict};
+use super::spurious::{Cut, Episode, PeerHelp, SpuriousDetection, Trigger, Verdict};
 use super::{
     Advisor, Buffers, Decisions, Distrust, Evidence, Guess, Misses, NewData, Rule, SackFacts, Sent,
     TimerFacts,
@@ -51,7 +51,7 @@ impl Recovery {
     }
 
     /// What mechanisms want of the peer, which the handshake agrees on.
-    pub(crate) fn wants(profile: &Profile) -> Agreed {
+    pub(crate) fn wants(profile: &Profile) -> PeerHelp {
         SpuriousDetection::wants(profile)
     }
 

@@ -1,9 +1,13 @@
 //! Messages accepted from the application that have not left yet.
 
+mod abandon;
+mod leaving;
 mod message;
 mod open;
 mod parked;
 mod policy;
+mod reset;
+mod stream;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -13,6 +17,7 @@ use bytes::{Buf as _, Bytes};
 use message::{Begun, Queued};
 use open::Open;
 use parked::Parked;
+use stream::OutStream;
 use tresse_wire::{DataFlags, Fsn, Mid, StreamId};
 
 use super::PIECE;
@@ -26,14 +31,6 @@ use crate::profile::StreamScheduler;
 use crate::time::Time;
 pub(crate) use policy::Policy;
 use policy::Priorities;
-
-/// The most ordered messages of one stream that may be in the send window.
-///
-/// RFC 9260 §6.1: a sender must not have more than 2^16 - 1 of them. Receivers commonly compare
-/// SSNs in serial number arithmetic, which is ambiguous from 2^15 on, so we stop short of that. With I-DATA chunks it
-/// could be more (RFC 8260 §2.1); the reach of Gap Ack Blocks stops soon behind it anyway, unordered messages and
-/// fragments, too.
-const MAX_ORDERED_IN_FLIGHT: u16 = 32_767;
 
 /// Messages to send; a stream scheduler says which goes next.
 ///
@@ -71,20 +68,6 @@ pub(crate) struct SendQueue {
 struct Named {
     keys: bool,
     addresses: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct OutStream {
-    /// MID of the next ordered message, whose low bits are its SSN. RFC 9260 §6.5: it starts from 0.
-    next: Mid,
-    /// Ordered messages begun and not yet cumulatively acknowledged to their end.
-    in_flight: u16,
-    /// What the application set for the stream scheduler.
-    value: u16,
-    /// Bytes that wait, or are not cumulatively acknowledged.
-    held: u32,
-    /// Messages that have not left entirely, and chunks that are not cumulatively acknowledged.
-    pieces: u32,
 }
 
 impl SendQueue {
@@ -408,7 +391,7 @@ impl SendQueue {
         let state = self.table.get_mut(stream);
         state.release(bytes);
         if flags.ending && !flags.unordered {
-            let was_blocked = state.in_flight >= MAX_ORDERED_IN_FLIGHT;
+            let was_blocked = state.is_blocked();
             state.in_flight = state.in_flight.saturating_sub(1);
             if was_blocked {
                 self.settle(self.turns.line_of(stream));
@@ -429,18 +412,6 @@ impl SendQueue {
         let parked = self.parked.take().map(|mut parked| parked.take_where(|_| true));
         let parked = parked.into_iter().flatten().map(|message| message.failure(false));
         begun.into_iter().chain(rest).chain(parked).collect()
-    }
-}
-
-impl OutStream {
-    /// A message or a chunk is done with. What the receiver keeps for good has no bytes any more when it is acknowledged.
-    #[inline]
-    fn release(&mut self, bytes: usize) {
-        self.pieces = self.pieces.saturating_sub(1);
-        self.held = match self.pieces {
-            0 => 0,
-            _ => self.held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX)),
-        };
     }
 }
 

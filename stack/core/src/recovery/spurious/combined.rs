@@ -7,7 +7,7 @@
 //! Order: a detector that calls an episode spurious is believed; Eifel is done when every variant
 //! in use is.
 
-use super::{Agreed, Detector, Episode, Finding};
+use super::{Detector, Episode, Finding, PeerHelp};
 use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
 
@@ -19,11 +19,11 @@ pub(super) struct Either<A, B> {
 }
 
 impl<A: Detector, B: Detector> Detector for Either<A, B> {
-    fn wants(profile: &Profile) -> Agreed {
+    fn wants(profile: &Profile) -> PeerHelp {
         A::wants(profile).or(B::wants(profile))
     }
 
-    fn of(profile: &Profile, agreed: Agreed) -> Option<Self> {
+    fn of(profile: &Profile, agreed: PeerHelp) -> Option<Self> {
         let both =
             Either { timestamp: A::of(profile, agreed), retransmit_bit: B::of(profile, agreed) };
         (both.timestamp.is_some() || both.retransmit_bit.is_some()).then_some(both)

@@ -9,7 +9,7 @@
 //! over, and a single lost SACK hides a report, which is sent once.
 
 use super::cover_ack::is_cover_ack;
-use super::{Agreed, Detector, Episode, Finding};
+use super::{Detector, Episode, Finding, PeerHelp};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
@@ -19,7 +19,7 @@ use crate::recovery::{Decisions, SackFacts};
 pub(super) struct DupTsn;
 
 impl Detector for DupTsn {
-    fn of(profile: &Profile, _: Agreed) -> Option<DupTsn> {
+    fn of(profile: &Profile, _: PeerHelp) -> Option<DupTsn> {
         profile.dup_tsn.enabled.then_some(DupTsn)
     }
 

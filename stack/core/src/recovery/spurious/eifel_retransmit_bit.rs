@@ -10,7 +10,7 @@
 //!   told any more
 
 use super::cover_ack::is_judged;
-use super::{Agreed, Detector, Episode, Finding};
+use super::{Detector, Episode, Finding, PeerHelp};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
@@ -21,11 +21,11 @@ pub(super) struct EifelRetransmitBit {
 }
 
 impl Detector for EifelRetransmitBit {
-    fn wants(profile: &Profile) -> Agreed {
-        Agreed { retransmit_bit: profile.eifel_retransmit_bit.enabled, ..Agreed::NOTHING }
+    fn wants(profile: &Profile) -> PeerHelp {
+        PeerHelp { retransmit_bit: profile.eifel_retransmit_bit.enabled, ..PeerHelp::NOTHING }
     }
 
-    fn of(profile: &Profile, agreed: Agreed) -> Option<EifelRetransmitBit> {
+    fn of(profile: &Profile, agreed: PeerHelp) -> Option<EifelRetransmitBit> {
         let parameters = &profile.eifel_retransmit_bit;
         let enabled = agreed.retransmit_bit && parameters.enabled;
         enabled.then_some(EifelRetransmitBit { cover_ack: parameters.cover_ack })

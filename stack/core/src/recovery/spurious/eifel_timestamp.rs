@@ -12,7 +12,7 @@
 //! number arithmetic.
 
 use super::cover_ack::is_judged;
-use super::{Agreed, Detector, Episode, Finding, Trigger};
+use super::{Detector, Episode, Finding, PeerHelp, Trigger};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
@@ -30,11 +30,11 @@ pub(super) struct EifelTimestamp {
 }
 
 impl Detector for EifelTimestamp {
-    fn wants(profile: &Profile) -> Agreed {
-        Agreed { timestamps: profile.eifel_timestamp.enabled, ..Agreed::NOTHING }
+    fn wants(profile: &Profile) -> PeerHelp {
+        PeerHelp { timestamps: profile.eifel_timestamp.enabled, ..PeerHelp::NOTHING }
     }
 
-    fn of(profile: &Profile, agreed: Agreed) -> Option<EifelTimestamp> {
+    fn of(profile: &Profile, agreed: PeerHelp) -> Option<EifelTimestamp> {
         let parameters = &profile.eifel_timestamp;
         let enabled = agreed.timestamps && parameters.enabled;
         enabled.then_some(EifelTimestamp {

@@ -14,7 +14,7 @@
 //! Difference: RecoveryPoint is the highest TSN sent when the timer expired: nothing new leaves
 //! between steps 1 and 2.
 
-use super::{Agreed, Detector, Episode, Finding, Trigger};
+use super::{Detector, Episode, Finding, PeerHelp, Trigger};
 use crate::event::SpuriousCause;
 use crate::profile::Profile;
 use crate::recovery::{Decisions, SackFacts};
@@ -40,7 +40,7 @@ pub(crate) struct FRto {
 }
 
 impl Detector for FRto {
-    fn of(profile: &Profile, _: Agreed) -> Option<FRto> {
+    fn of(profile: &Profile, _: PeerHelp) -> Option<FRto> {
         profile.f_rto.enabled.then(FRto::default)
     }
 

@@ -110,20 +110,20 @@ pub(crate) struct Verdict {
     pub(crate) by: SpuriousCause,
 }
 
-/// What detectors may need the peer for: what they want, or what was agreed on.
+/// What the peer does for detectors: what they want of it, or what was agreed on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Agreed {
+pub(crate) struct PeerHelp {
     /// TIMESTAMP chunks.
     pub(crate) timestamps: bool,
     /// R bits of DATA and SACK.
     pub(crate) retransmit_bit: bool,
 }
 
-impl Agreed {
-    const NOTHING: Agreed = Agreed { timestamps: false, retransmit_bit: false };
+impl PeerHelp {
+    const NOTHING: PeerHelp = PeerHelp { timestamps: false, retransmit_bit: false };
 
-    const fn or(self, other: Agreed) -> Agreed {
-        Agreed {
+    const fn or(self, other: PeerHelp) -> PeerHelp {
+        PeerHelp {
             timestamps: self.timestamps || other.timestamps,
             retransmit_bit: self.retransmit_bit || other.retransmit_bit,
         }
@@ -144,11 +144,11 @@ enum Finding {
 /// Finds out whether a loss was none. Every hook but `of` and `judge` does nothing by default.
 trait Detector: Sized {
     /// What it wants of the peer, if the profile switches it on.
-    fn wants(_profile: &Profile) -> Agreed {
-        Agreed::NOTHING
+    fn wants(_profile: &Profile) -> PeerHelp {
+        PeerHelp::NOTHING
     }
     /// It, if the profile switches it on and the peer plays along.
-    fn of(profile: &Profile, agreed: Agreed) -> Option<Self>;
+    fn of(profile: &Profile, agreed: PeerHelp) -> Option<Self>;
     /// A SACK was applied, while `episode` is open, if one is.
     fn judge(
         &mut self,
@@ -180,12 +180,12 @@ macro_rules! detectors {
         }
 
         impl Detectors {
-            fn of(profile: &Profile, agreed: Agreed) -> Detectors {
+            fn of(profile: &Profile, agreed: PeerHelp) -> Detectors {
                 Detectors { $($field: Detector::of(profile, agreed),)* }
             }
 
-            fn want(profile: &Profile) -> Agreed {
-                Agreed::NOTHING $(.or(<$detector>::wants(profile)))*
+            fn want(profile: &Profile) -> PeerHelp {
+                PeerHelp::NOTHING $(.or(<$detector>::wants(profile)))*
             }
 
             fn are_off(&self) -> bool {
@@ -251,12 +251,12 @@ pub(crate) struct SpuriousDetection {
 impl SpuriousDetection {
     /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
     pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Self {
-        let detectors = Detectors::of(profile, Agreed { timestamps, retransmit_bit });
+        let detectors = Detectors::of(profile, PeerHelp { timestamps, retransmit_bit });
         SpuriousDetection { detectors, episode: None, adaption: None }
     }
 
     /// What a profile wants of the peer for this.
-    pub(crate) fn wants(profile: &Profile) -> Agreed {
+    pub(crate) fn wants(profile: &Profile) -> PeerHelp {
         Detectors::want(profile)
     }
 

@@ -1,18 +1,13 @@
-//! Incoming streams that begin again (RFC 6525 §5.2.2, §5.2.4, §5.2.7 H5), with I-DATA chunks.
-//!
-//! All that was sent before a reset has TSNs up to the *barrier*. Chunks behind it are kept until it is known whether
-//! their streams begin again: only then it is known which messages they belong to.
+//! What comes of streams of which it is not known whether they begin again (RFC 6525 §5.2.2), with I-DATA chunks.
 
 use std::collections::BTreeMap;
 
 use tresse_wire::{Mid, SkippedMessages, StreamId, Tsn};
 
-use super::super::chunk::{InChunk, InboundError};
-use super::super::delivery::Delivery;
+use super::super::PIECE;
+use super::super::chunk::InChunk;
 use super::super::stream_set::StreamSet;
-use super::{Interleaved, Key, PIECE, piece_charge};
-use crate::event::ReceivedMessage;
-use crate::ranges::RangeSet;
+use super::message::piece_charge;
 use crate::time::Time;
 
 /// Chunks of some streams, from some TSN on, of messages that nobody knows for now.
@@ -28,6 +23,10 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
+    pub(super) const fn new(streams: StreamSet, last: Tsn) -> Barrier {
+        Barrier { streams, last, kept: BTreeMap::new(), charge: 0, skipped: BTreeMap::new() }
+    }
+
     /// Whether a chunk belongs behind it.
     pub(super) fn holds(&self, stream: StreamId, tsn: Tsn) -> bool {
         tsn.follows(self.last) && self.streams.contains(stream)
@@ -59,8 +58,29 @@ impl Barrier {
         self.charge + kept + self.streams.memory() + self.skipped.len() * PIECE + PIECE
     }
 
+    /// The barrier moves on to `last`. False if it is there, or further on.
+    pub(super) fn move_to(&mut self, last: Tsn) -> bool {
+        let moves = last.follows(self.last);
+        if moves {
+            self.last = last;
+        }
+        moves
+    }
+
+    /// Messages of a stream up to this one will not come.
+    pub(super) fn skip(
+        &mut self,
+        tsn: Tsn,
+        SkippedMessages { stream, unordered, mid }: SkippedMessages,
+    ) {
+        self.skipped.insert((stream.0, unordered), (tsn, mid));
+    }
+
     /// Takes out what lies up to `last`, or all.
-    fn take(&mut self, last: Option<Tsn>) -> (Vec<(Time, InChunk)>, Vec<SkippedMessages>) {
+    pub(super) fn take(
+        &mut self,
+        last: Option<Tsn>,
+    ) -> (Vec<(Time, InChunk)>, Vec<SkippedMessages>) {
         let is_before = |tsn: Tsn| last.is_none_or(|last| !tsn.follows(last));
         let kept = self.kept.extract_if(.., |_, (_, chunk)| is_before(chunk.tsn));
         let kept: Vec<(Time, InChunk)> = kept.map(|(_, kept)| kept).collect();
@@ -73,99 +93,5 @@ impl Barrier {
             mid,
         });
         (kept, skipped.collect())
-    }
-}
-
-impl Interleaved {
-    //= RFC 6525 5.2.2-4
-    /// Chunks of these streams behind `last` are kept from now on.
-    pub(in super::super) fn keep_behind(&mut self, streams: StreamSet, last: Tsn) {
-        let (kept, skipped) = (BTreeMap::new(), BTreeMap::new());
-        self.barrier = Some(Box::new(Barrier { streams, last, kept, charge: 0, skipped }));
-    }
-
-    /// Chunks up to `last` are no longer kept.
-    pub(in super::super) fn let_through(
-        &mut self,
-        last: Tsn,
-        out: &mut Delivery,
-    ) -> Result<(), InboundError> {
-        let Some(barrier) = self.barrier.as_mut().filter(|b| last.follows(b.last)) else {
-            return Ok(());
-        };
-        barrier.last = last;
-        let (kept, skipped) = barrier.take(Some(last));
-        self.take_all(kept, skipped, out)
-    }
-
-    /// Nothing is kept any more.
-    pub(in super::super) fn end_barrier(&mut self, out: &mut Delivery) -> Result<(), InboundError> {
-        let Some(mut barrier) = self.barrier.take() else { return Ok(()) };
-        let (kept, skipped) = barrier.take(None);
-        self.take_all(kept, skipped, out)
-    }
-
-    fn take_all(
-        &mut self,
-        kept: Vec<(Time, InChunk)>,
-        skipped: Vec<SkippedMessages>,
-        out: &mut Delivery,
-    ) -> Result<(), InboundError> {
-        kept.into_iter().try_for_each(|(at, chunk)| self.take(at, chunk, out))?;
-        skipped.into_iter().for_each(|skipped| self.skip(skipped, out));
-        Ok(())
-    }
-
-    /// The end: it will never be known whether streams begin again. What was kept, up to a TSN before which nothing is
-    /// missing, is handed over as far as it is whole, with what waited for its turn, in the order in which it was sent.
-    pub(in super::super) fn release(&mut self, cumulative: Tsn, out: &mut Delivery) {
-        let Some(mut barrier) = self.barrier.take() else { return };
-        let (kept, _) = barrier.take(Some(cumulative));
-        let (mut all, mut rest) = (Delivery::new(), Vec::new());
-        // What cannot be part of a message is none.
-        for (at, chunk) in kept {
-            if self.lacks_something(Key::of(&chunk)) {
-                let _ = self.take(at, chunk, &mut all);
-            } else {
-                rest.push((at, chunk));
-            }
-        }
-        self.begin_again(&StreamSet::All, &mut all);
-        for (at, chunk) in rest {
-            let _ = self.take(at, chunk, &mut all);
-        }
-        self.begin_again(&StreamSet::All, &mut all);
-        // What waited behind something that is missing goes on waiting for it.
-        let all = std::iter::from_fn(|| all.pop());
-        let mut all: Vec<ReceivedMessage> =
-            all.filter(|message| !message.tsn.follows(cumulative)).collect();
-        all.sort_by_key(|message| message.tsn.distance(cumulative));
-        all.into_iter().for_each(|message| out.queue(message));
-    }
-
-    /// What is passed over may lie among the chunks that are kept: it is done with when they are.
-    pub(in super::super) fn pass_over(
-        &mut self,
-        tsn: Tsn,
-        skipped: SkippedMessages,
-        out: &mut Delivery,
-    ) {
-        let SkippedMessages { stream, unordered, mid } = skipped;
-        match &mut self.barrier {
-            Some(barrier) if barrier.holds(stream, tsn) => {
-                barrier.skipped.insert((stream.0, unordered), (tsn, mid));
-            }
-            _ => self.skip(skipped, out),
-        }
-    }
-
-    //= RFC 6525 5.2.4-4
-    /// The peer goes on with another TSN, and all streams begin again.
-    pub(in super::super) fn jump(&mut self, next_seq: u64, out: &mut Delivery) {
-        self.begin_again(&StreamSet::All, out);
-        self.barrier = None;
-        self.edge = next_seq;
-        let done = self.extra.done.take().map(|_| RangeSet::default());
-        self.extra.done = done;
     }
 }

@@ -1,6 +1,7 @@
 //! Messages that are put together, and how one is taken out (RFC 8260 §2.1).
 
-use super::{Interleaved, Key, OPEN_CHARGE, Open, Piece, piece_charge};
+use super::Interleaved;
+use super::message::{Key, OPEN_CHARGE, Open, Piece, piece_charge};
 
 impl Interleaved {
     pub(super) fn is_complete(&self, key: Key) -> bool {

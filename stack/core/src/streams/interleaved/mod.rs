@@ -5,86 +5,37 @@
 //! only say what may still be dropped: a fragment beyond the *edge*, the first chunk that is missing.
 //!
 //! Fragments before the edge are appended to one buffer for each message, as far as they follow each other; others
-//! wait, one by one. Messages are handed over whole, or in parts (`parts.rs`). All that are incomplete may hold some times what one message may
-//! have; whoever opens more ends the association.
+//! wait, one by one. Messages are handed over whole, or in parts (`partial.rs`). All that are incomplete may hold some times
+//! what one message may have; whoever opens more ends the association.
 
 mod barrier;
+mod expected;
 mod held;
+mod message;
 mod numbers;
 mod order;
+mod partial;
 mod parts;
+mod reset;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
-
 use super::chunk::{InChunk, InboundError};
 use super::delivery::Delivery;
 use super::table::StreamTable;
 use super::{PIECE, detach};
-use crate::event::{MessagePart, ReceivedMessage};
+use crate::event::MessagePart;
 use crate::ranges::RangeSet;
 use crate::time::Time;
 use barrier::Barrier;
+use message::{HALF, Key, OPEN_CHARGE, Open, Piece, piece_charge};
 use numbers::Numbers;
 use parts::Parts;
 
 /// What all messages that are open may hold, in largest messages.
 const MOST_OPEN: usize = 4;
-
-/// What an open message counts beside its fragments, in bytes.
-const OPEN_CHARGE: usize = 128;
-
-/// What a fragment that waits counts at least, in bytes: it stands in two lists.
-const PIECE_CHARGE: usize = 128;
-
-/// The largest distance of two serial numbers of 32 bits of which one is the later one.
-const HALF: u32 = 1 << 31;
-
-/// Names a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    stream: u16,
-    unordered: bool,
-    mid: u32,
-}
-
-impl Key {
-    fn of(chunk: &InChunk) -> Key {
-        Key { stream: chunk.stream.0, unordered: chunk.flags.unordered, mid: chunk.mid.0 }
-    }
-}
-
-/// A message that was not handed over yet.
-#[derive(Debug, Default)]
-struct Open {
-    /// What its first fragment says.
-    tsn: Tsn,
-    ppid: Ppid,
-    /// The first fragments, this many, but for what was handed over.
-    buffer: Vec<u8>,
-    next: u64,
-    /// Fragments that are there.
-    count: u64,
-    /// The number of the last one.
-    last: Option<u64>,
-    /// User bytes that are there.
-    bytes: usize,
-    /// When the last of them came.
-    at: Time,
-    /// Since when it is complete.
-    completed_at: Option<Time>,
-}
-
-/// A fragment that waits.
-#[derive(Debug)]
-struct Piece {
-    seq: u64,
-    payload: Bytes,
-}
 
 /// Reassembly and order of an association with I-DATA chunks.
 #[derive(Debug)]
@@ -124,22 +75,6 @@ struct Extra {
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
     Err(InboundError::Inconsistent(reason))
-}
-
-fn message(
-    key: Key,
-    (tsn, ppid): (Tsn, Ppid),
-    (payload, part): (Bytes, MessagePart),
-    completed_at: Time,
-) -> ReceivedMessage {
-    let Key { stream, unordered, mid } = key;
-    // RFC 8260 §4.1: "the lower-order 16 bits of the MID are used as the SSN".
-    let (stream, ssn) = (StreamId(stream), Ssn(mid as u16));
-    ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at, part }
-}
-
-fn piece_charge(len: usize) -> usize {
-    len.max(PIECE_CHARGE)
 }
 
 impl Interleaved {

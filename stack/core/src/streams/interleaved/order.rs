@@ -6,9 +6,10 @@ use tresse_wire::{Ppid, SkippedMessages, StreamId, Tsn};
 use super::super::delivery::Delivery;
 use super::super::stream_set::StreamSet;
 use super::super::{BACKLOG, detach, trimmed};
+use super::Interleaved;
+use super::message::{HALF, Key, Open, message};
 use super::numbers::{Numbers, ahead};
 use super::parts::Current;
-use super::{HALF, Interleaved, Key, Open, message};
 use crate::event::MessagePart;
 use crate::time::Time;
 

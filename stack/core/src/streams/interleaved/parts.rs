@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{PIECE, trimmed};
-use super::{Interleaved, Key, message};
-use crate::event::{MessagePart, ReceivedMessage};
+use super::super::PIECE;
+use super::message::Key;
 
 /// What is handed over in parts.
 #[derive(Debug)]
@@ -45,11 +44,12 @@ impl Current {
 }
 
 impl Parts {
-    fn new(point: usize) -> Parts {
+    pub(super) fn new(point: usize) -> Parts {
         Parts { point, current: BTreeMap::new(), readable: BTreeSet::new(), last: 0 }
     }
 
-    fn set_point(&mut self, point: Option<usize>) {
+    /// `None`: messages are handed over whole, but for those of which a part was handed over.
+    pub(super) fn set_point(&mut self, point: Option<usize>) {
         self.point = point.unwrap_or(usize::MAX).max(1);
         if point.is_none() {
             let Parts { current, readable, .. } = self;
@@ -63,14 +63,54 @@ impl Parts {
         self.current.values().map(|current| current.key)
     }
 
-    fn blocks(&self, key: Key) -> bool {
+    /// A message of this one's stream has to end before it.
+    pub(super) fn blocks(&self, key: Key) -> bool {
         self.current.get(&key.stream).is_some_and(|current| current.begun && current.key != key)
     }
 
-    /// The stream whose turn it is to be read.
-    fn next(&self) -> Option<u16> {
+    /// This many bytes of a message have come. They can be read if they are enough, and its turn.
+    pub(super) fn offer(&mut self, key: Key, bytes: usize, is_turn: bool) {
+        match self.current.get(&key.stream) {
+            Some(current) if current.key != key => return,
+            Some(current) if current.begun && bytes > 0 => {}
+            _ if bytes < self.point || !is_turn => return,
+            Some(_) => {}
+            None => {
+                let current = Current { key, begun: false, waiting: BTreeSet::new() };
+                self.current.insert(key.stream, current);
+            }
+        }
+        self.readable.insert(key.stream);
+    }
+
+    /// Streams with a part that can be read.
+    #[inline]
+    pub(super) fn readable(&self) -> usize {
+        self.readable.len()
+    }
+
+    /// The message of which a part is read now, and whether one was before.
+    pub(super) fn take_next(&mut self) -> Option<(Key, bool)> {
         let behind = self.last.checked_add(1).and_then(|next| self.readable.range(next..).next());
-        behind.or_else(|| self.readable.first()).copied()
+        let stream = behind.or_else(|| self.readable.first()).copied()?;
+        self.last = stream;
+        self.readable.remove(&stream);
+        let current = self.current.get_mut(&stream)?;
+        Some((current.key, std::mem::replace(&mut current.begun, true)))
+    }
+
+    /// A message waits for the end of another one of its stream.
+    pub(super) fn wait_for_end(&mut self, key: Key) {
+        if let Some(current) = self.current.get_mut(&key.stream) {
+            current.waiting.insert(key);
+        }
+    }
+
+    /// Nothing more of a message is read in parts; what it was.
+    pub(super) fn end(&mut self, key: Key) -> Option<Current> {
+        self.current.get(&key.stream).filter(|current| current.key == key)?;
+        self.readable.remove(&key.stream);
+        self.current.remove(&key.stream)
     }
 
     /// Bytes of memory.
@@ -78,84 +118,5 @@ impl Parts {
         let waiting: usize = self.current.values().map(|current| current.waiting.len()).sum();
         let current = self.current.len() * (size_of::<Current>() + PIECE);
         size_of::<Parts>() + 2 * (current + (waiting + self.readable.len()) * size_of::<Key>())
-    }
-}
-
-impl Interleaved {
-    /// From this many bytes on messages are handed over in parts; `None` for whole ones.
-    pub(in super::super) fn set_point(&mut self, point: Option<usize>) {
-        match (&mut self.extra.parts, point) {
-            (Some(parts), point) => parts.set_point(point),
-            (None, Some(point)) => self.extra.parts = Some(Box::new(Parts::new(point.max(1)))),
-            (None, None) => {}
-        }
-    }
-
-    /// Streams with a part that can be read.
-    #[inline]
-    pub(in super::super) fn parts(&self) -> usize {
-        self.extra.parts.as_ref().map_or(0, |parts| parts.readable.len())
-    }
-
-    /// What has come of a message can be read, if it is long enough and its turn.
-    pub(super) fn offer_part(&mut self, key: Key) {
-        let Some(parts) = &self.extra.parts else { return };
-        let Some(open) = self.open.get(&key).filter(|open| open.completed_at.is_none()) else {
-            return;
-        };
-        let (len, least) = (open.buffer.len(), parts.point);
-        let is_new = match parts.current.get(&key.stream) {
-            Some(current) if current.key != key => return,
-            Some(current) if current.begun && len > 0 => false,
-            _ if len < least || !self.is_turn(key) => return,
-            current => current.is_none(),
-        };
-        let Some(parts) = &mut self.extra.parts else { return };
-        if is_new {
-            let current = Current { key, begun: false, waiting: BTreeSet::new() };
-            parts.current.insert(key.stream, current);
-        }
-        parts.readable.insert(key.stream);
-    }
-
-    //= RFC 9260 6.9-15
-    /// The next part for the application.
-    pub(in super::super) fn take_part(&mut self) -> Option<ReceivedMessage> {
-        let parts = self.extra.parts.as_mut()?;
-        let stream = parts.next()?;
-        (parts.last, _) = (stream, parts.readable.remove(&stream));
-        let current = parts.current.get_mut(&stream)?;
-        let begun = std::mem::replace(&mut current.begun, true);
-        let (key, part) =
-            (current.key, if begun { MessagePart::Middle } else { MessagePart::First });
-        let open = self.open.get_mut(&key)?;
-        let buffer = std::mem::take(&mut open.buffer);
-        open.bytes -= buffer.len();
-        self.bytes -= buffer.len();
-        self.charge -= buffer.len();
-        self.buffers -= buffer.capacity();
-        let (tsn, ppid, at) = (open.tsn, open.ppid, open.at);
-        Some(message(key, (tsn, ppid), (trimmed(buffer), part), at))
-    }
-
-    /// A message of this one's stream has to end before it.
-    pub(super) fn is_blocked(&self, key: Key) -> bool {
-        self.extra.parts.as_ref().is_some_and(|parts| parts.blocks(key))
-    }
-
-    /// The message waits for that.
-    pub(super) fn wait_for_end(&mut self, key: Key) {
-        let parts = self.extra.parts.as_mut();
-        if let Some(current) = parts.and_then(|parts| parts.current.get_mut(&key.stream)) {
-            current.waiting.insert(key);
-        }
-    }
-
-    /// Nothing more of a message is read in parts; what it was.
-    pub(super) fn end_parts(&mut self, key: Key) -> Option<Current> {
-        let parts = self.extra.parts.as_mut()?;
-        parts.current.get(&key.stream).filter(|current| current.key == key)?;
-        parts.readable.remove(&key.stream);
-        parts.current.remove(&key.stream)
     }
 }

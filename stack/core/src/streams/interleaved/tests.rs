@@ -6,7 +6,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use tresse_wire::{DataFlags, Fsn, Mid, Ppid, SkippedMessages, Ssn, StreamId, Tsn};
 
-use super::{HALF, MOST_OPEN, PIECE_CHARGE};
+use super::MOST_OPEN;
+use super::message::{HALF, PIECE_CHARGE};
 use crate::event::{Message, ReceivedMessage, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::streams::chunk::{InChunk, InboundError};

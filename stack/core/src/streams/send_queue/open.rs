@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use tresse_wire::{Mid, StreamId};
 
-use super::SendQueue;
 use super::message::Begun;
 use crate::streams::table::StreamTable;
 
@@ -36,6 +35,28 @@ impl Open {
             Some(line) => self.begun.get(&line.0),
             None => self.begun.values().min_by_key(|begun| begun.number),
         }
+    }
+
+    /// That of a stream.
+    pub(super) fn get(&self, stream: StreamId) -> Option<&Begun> {
+        self.begun.get(&stream.0)
+    }
+
+    pub(super) fn take(&mut self, stream: StreamId) -> Option<Begun> {
+        self.begun.remove(&stream.0)
+    }
+
+    pub(super) fn put(&mut self, begun: Begun) {
+        self.begun.insert(begun.message.stream.0, begun);
+    }
+
+    /// The streams that have one.
+    pub(super) fn streams(&self) -> Vec<StreamId> {
+        self.begun.keys().map(|stream| StreamId(*stream)).collect()
+    }
+
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Begun> {
+        std::mem::take(&mut self.begun).into_values()
     }
 
     /// Takes the MID of an unordered message.
@@ -68,95 +89,5 @@ impl Open {
                 *self.unordered.get_mut(*stream) = Mid(0);
             }
         }
-    }
-}
-
-impl SendQueue {
-    /// I-DATA chunks were agreed on, or DATA chunks. If messages have left already, with a COOKIE ECHO, that is what was
-    /// agreed on before: a peer that says otherwise then is not believed.
-    pub(crate) fn set_interleaving(&mut self, interleaving: bool) {
-        if interleaving != self.open.is_some() && !self.mid_message() {
-            self.open = interleaving.then(Box::default);
-        }
-    }
-
-    /// Whether messages are interleaved.
-    pub(crate) fn is_interleaving(&self) -> bool {
-        self.open.is_some()
-    }
-
-    /// Goes on with it: a chunk of at most `max_payload` bytes leaves.
-    pub(super) fn go_on(&mut self, line: StreamId, max_payload: usize) -> Option<Begun> {
-        let stream = self.goes_on(line)?.message.stream;
-        let begun = self.open.as_mut()?.begun.remove(&stream.0)?;
-        self.latest = (begun.message.policy, begun.message.until);
-        let left = begun.message.payload.len() - begun.taken;
-        self.turns.begin(self.table.get(stream).value, left.min(max_payload));
-        Some(begun)
-    }
-
-    //= RFC 8260 2.2.2-5
-    /// A part of the message has left: its stream takes its turn again, or goes on at once.
-    pub(super) fn put_back(&mut self, begun: Begun) {
-        match &mut self.open {
-            Some(open) if !self.turns.has_one_line() => {
-                let line = begun.message.stream;
-                open.begun.insert(line.0, begun);
-                self.settle(line);
-            }
-            _ => self.begun = Some(begun),
-        }
-    }
-
-    /// Another scheduler chooses from now on, which may let others come between: the streams whose messages go on.
-    pub(super) fn reopen(&mut self) -> Vec<StreamId> {
-        let Some(open) = &mut self.open else { return Vec::new() };
-        if !self.turns.has_one_line()
-            && let Some(begun) = self.begun.take()
-        {
-            open.begun.insert(begun.message.stream.0, begun);
-        }
-        open.begun.keys().map(|stream| StreamId(*stream)).collect()
-    }
-
-    /// The message of a stream of which a part has left, and not all.
-    pub(super) fn leaving(&self, stream: StreamId) -> Option<&Begun> {
-        let one = self.begun.as_ref().filter(|begun| begun.message.stream == stream);
-        one.or_else(|| self.open.as_ref()?.begun.get(&stream.0))
-    }
-
-    /// Takes it out.
-    pub(super) fn take_leaving(&mut self, stream: StreamId) -> Option<Begun> {
-        let one = self.begun.take_if(|begun| begun.message.stream == stream);
-        one.or_else(|| self.open.as_mut()?.begun.remove(&stream.0))
-    }
-
-    /// Takes all of them out, the first one first.
-    pub(super) fn take_all_leaving(&mut self) -> Vec<Begun> {
-        let open = self.open.as_mut().map(|open| std::mem::take(&mut open.begun));
-        let mut all: Vec<Begun> = self
-            .begun
-            .take()
-            .into_iter()
-            .chain(open.into_iter().flat_map(BTreeMap::into_values))
-            .collect();
-        all.sort_unstable_by_key(|begun| begun.number);
-        all
-    }
-
-    /// Messages of which a part has left, and not all.
-    pub(super) fn count_leaving(&self) -> usize {
-        usize::from(self.begun.is_some()) + self.open.as_ref().map_or(0, |open| open.len())
-    }
-
-    /// Whether a part of this message has left, and not all.
-    pub(crate) fn holds_rest(&self, stream: StreamId, unordered: bool, mid: Mid) -> bool {
-        let leaving = self.leaving(stream);
-        leaving.is_some_and(|begun| begun.message.unordered == unordered && begun.mid == mid)
-    }
-
-    /// Whether a part of a message has left, and not all.
-    pub(crate) fn mid_message(&self) -> bool {
-        self.count_leaving() > 0
     }
 }

@@ -2,8 +2,9 @@
 
 use tresse_wire::StreamId;
 
+use super::SendQueue;
 use super::message::{Begun, Queued};
-use super::{MAX_ORDERED_IN_FLIGHT, OutStream, SendQueue};
+use super::stream::OutStream;
 use crate::time::Time;
 
 impl SendQueue {
@@ -35,8 +36,8 @@ impl SendQueue {
             }
         }
         let queued = self.lines.first(line)?;
-        let blocked = |state: &OutStream| state.in_flight >= MAX_ORDERED_IN_FLIGHT;
-        let is_blocked = !queued.unordered && self.table.find(queued.stream).is_some_and(blocked);
+        let is_blocked =
+            !queued.unordered && self.table.find(queued.stream).is_some_and(OutStream::is_blocked);
         (!is_blocked).then_some(queued.stream)
     }
 
