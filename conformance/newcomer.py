@@ -113,10 +113,7 @@ class Newcomer:
     def guides(self):
         """guides and references, each block, with the command that is installed"""
         self.play("docs/install.md", installed=True, leave_out=["packaging/deb"])
-        # Two only say how something is written; others take many minutes.
-        self.play("docs/guides/*.md", "docs/experiments.md", "docs/emulate.md", installed=True,
-                  leave_out=["PROGRAM", "9464", "run.pcapng", "lab run pedersen", "--worlds 0..300", "--example precision",
-                             "table3.4"])
+        self.inside(f"conformance/guides.sh --limit {LIMIT_S}")
 
     def commands(self):
         """docs/commands.md and the playground, each block, as written"""
