@@ -60,6 +60,8 @@ pub const SCTP_ENABLE_STREAM_RESET: i32 = 118;
 pub const SCTP_RESET_STREAMS: i32 = 119;
 pub const SCTP_RESET_ASSOC: i32 = 120;
 pub const SCTP_ADD_STREAMS: i32 = 121;
+pub const SCTP_STREAM_SCHEDULER: i32 = 123;
+pub const SCTP_STREAM_SCHEDULER_VALUE: i32 = 124;
 pub const SCTP_INTERLEAVING_SUPPORTED: i32 = 125;
 pub const SCTP_EVENT: i32 = 127;
 pub const SCTP_ASCONF_SUPPORTED: i32 = 128;
@@ -71,6 +73,15 @@ pub const SCTP_PLPMTUD_PROBE_INTERVAL: i32 = 133;
 /// Those that Linux does not have: 1000 and FreeBSD's numbers.
 pub const SCTP_EXPLICIT_EOR: i32 = 1027;
 pub const SCTP_USE_EXT_RCVINFO: i32 = 1031;
+
+/// Stream schedulers (RFC 8260 §4.3.2). That per packet is one that Linux does not have.
+pub const SCTP_SS_DEFAULT: i32 = 0;
+pub const SCTP_SS_FCFS: i32 = 0;
+pub const SCTP_SS_PRIO: i32 = 1;
+pub const SCTP_SS_RR: i32 = 2;
+pub const SCTP_SS_FB: i32 = 3;
+pub const SCTP_SS_WFQ: i32 = 4;
+pub const SCTP_SS_RR_PKT: i32 = 1002;
 
 /// `msg_flags` of a notification (RFC 6458 §6).
 pub const MSG_NOTIFICATION: i32 = 0x8000;

@@ -26,6 +26,8 @@ pub(crate) fn place_of_association(option: i32) -> Option<usize> {
         | SCTP_PR_ASSOC_STATUS
         | SCTP_PR_STREAM_STATUS
         | SCTP_RECONFIG_SUPPORTED
+        | SCTP_STREAM_SCHEDULER
+        | SCTP_STREAM_SCHEDULER_VALUE
         | SCTP_INTERLEAVING_SUPPORTED
         | SCTP_AUTH_SUPPORTED
         | SCTP_ASCONF_SUPPORTED

@@ -283,6 +283,15 @@ pub struct sctp_add_streams {
     pub sas_outstrms: u16,
 }
 
+/// SCTP_STREAM_SCHEDULER_VALUE (RFC 8260 §4.3.3).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_stream_value {
+    pub assoc_id: sctp_assoc_t,
+    pub stream_id: u16,
+    pub stream_value: u16,
+}
+
 /// What all notifications begin with (RFC 6458 §6.1).
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -155,6 +155,10 @@ extern "C" {
 
 #define SCTP_ADD_STREAMS 121
 
+#define SCTP_STREAM_SCHEDULER 123
+
+#define SCTP_STREAM_SCHEDULER_VALUE 124
+
 #define SCTP_INTERLEAVING_SUPPORTED 125
 
 #define SCTP_EVENT 127
@@ -177,6 +181,23 @@ extern "C" {
 #define SCTP_EXPLICIT_EOR 1027
 
 #define SCTP_USE_EXT_RCVINFO 1031
+
+/**
+ * Stream schedulers (RFC 8260 §4.3.2). That per packet is one that Linux does not have.
+ */
+#define SCTP_SS_DEFAULT 0
+
+#define SCTP_SS_FCFS 0
+
+#define SCTP_SS_PRIO 1
+
+#define SCTP_SS_RR 2
+
+#define SCTP_SS_FB 3
+
+#define SCTP_SS_WFQ 4
+
+#define SCTP_SS_RR_PKT 1002
 
 /**
  * `msg_flags` of a notification (RFC 6458 §6).
@@ -1035,6 +1056,15 @@ struct sctp_add_streams {
     sctp_assoc_t sas_assoc_id;
     uint16_t sas_instrms;
     uint16_t sas_outstrms;
+};
+
+/**
+ * SCTP_STREAM_SCHEDULER_VALUE (RFC 8260 §4.3.3).
+ */
+struct sctp_stream_value {
+    sctp_assoc_t assoc_id;
+    uint16_t stream_id;
+    uint16_t stream_value;
 };
 
 /**

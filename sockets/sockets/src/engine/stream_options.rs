@@ -10,26 +10,25 @@ use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Struct, errno};
 
-/// SCTP_SS_FCFS, which is SCTP_SS_DEFAULT, and those after it. SCTP_SS_RR_PKT has no number.
-const SCHEDULERS: [StreamScheduler; 5] = [
-    StreamScheduler::FirstComeFirstServed,
-    StreamScheduler::Priority,
-    StreamScheduler::RoundRobin,
-    StreamScheduler::FairCapacity,
-    StreamScheduler::WeightedFairQueueing,
-];
-
-/// What SCTP_STREAM_SCHEDULER reads; round robin per packet is the closest to the one that has a number.
-pub(super) fn number_of(scheduler: StreamScheduler) -> u32 {
-    let number = SCHEDULERS.iter().position(|other| *other == scheduler);
-    number.unwrap_or(2) as u32
+/// SCTP_SS_FCFS, which is SCTP_SS_DEFAULT, and those after it (RFC 8260 §4.3.2). Linux has no SCTP_SS_RR_PKT: 1000 and
+/// FreeBSD's number.
+pub(super) const fn number_of(scheduler: StreamScheduler) -> u32 {
+    match scheduler {
+        StreamScheduler::FirstComeFirstServed => 0,
+        StreamScheduler::Priority => 1,
+        StreamScheduler::RoundRobin => 2,
+        StreamScheduler::FairCapacity => 3,
+        StreamScheduler::WeightedFairQueueing => 4,
+        StreamScheduler::RoundRobinPerPacket => 1002,
+    }
 }
 
 impl Engine {
     /// SCTP_STREAM_SCHEDULER, of an association or those to come.
     pub(super) fn set_stream_scheduler(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = at_least(value, 8)?;
-        let scheduler = *SCHEDULERS.get(f.u32(4) as usize).ok_or(errno::EINVAL)?;
+        let wanted = |scheduler: &&StreamScheduler| number_of(**scheduler) == f.u32(4);
+        let scheduler = *StreamScheduler::ALL.iter().find(wanted).ok_or(errno::EINVAL)?;
         self.reconfigure(id, f.u32(0), |config| {
             Arc::make_mut(&mut config.profile).streams.scheduler = scheduler;
         })
