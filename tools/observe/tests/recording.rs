@@ -143,6 +143,16 @@ async fn qlog_tells_what_re_config_chunks_ask_for_and_answer() {
     assert!(
         seen.iter().any(|p| p["parameter_type"] == "response" && p["request"] == reset["request"])
     );
+    // What became of the requests, of either end, and what may be asked for at all.
+    let told = |name: &str| &records.iter().find(|r| r["name"] == name).expect(name)["data"];
+    let added = told("sctp:streams_added");
+    assert_eq!(added["outcome"], "performed", "{added}");
+    let reset = serde_json::json!(
+        {"direction": "outgoing", "streams": [1, 4], "outcome": "performed"}
+    );
+    assert_eq!(*told("sctp:streams_reset"), reset);
+    let both = serde_json::json!({"extensions": ["partial-reliability", "stream-reconfiguration"]});
+    assert_eq!(*told("sctp:extensions_negotiated"), both);
     let mut wrong = records.iter().find(|r| r.to_string().contains("stream_ids")).unwrap().clone();
     let parameter = "/data/chunks/0/parameters/0/stream_ids/0";
     *wrong.pointer_mut(parameter).unwrap() = serde_json::json!(70_000);
@@ -205,6 +215,8 @@ async fn qlog_tells_which_key_authenticates() {
     })
     .await;
     pair.send(3, 10).await;
+    pair.ours.send(StreamId(0), "authenticated").await.unwrap();
+    while !matches!(pair.theirs.next_event().await, Some(Event::Authentication(_))) {}
     pair.end().await;
     assert!(spool.flush(LONG));
     let records = records(&files(folder.path())[0]);
@@ -220,6 +232,9 @@ async fn qlog_tells_which_key_authenticates() {
         }
     }
     assert!(seen >= 3, "{seen}");
+    let told = records.iter().find(|r| r["name"] == "sctp:authentication_updated");
+    let other_key = serde_json::json!({"new": "new-key", "key": 7, "before": 0});
+    assert_eq!(told.map(|record| &record["data"]), Some(&other_key));
     let of_auth = |record: &&Value| record.to_string().contains("hmac_identifier");
     let mut wrong = records.iter().find(of_auth).unwrap().clone();
     *wrong.pointer_mut("/data/chunks/0/hmac_identifier").unwrap() = serde_json::json!(70_000);

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tresse::{
-    AddressChange, AddressOutcome, CloseReason, Direction, Event, ObservedEvent, ObservedPacket,
-    PathId, PathStats, Time, TraceEvent,
+    AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Direction, Event, Extensions,
+    ObservedEvent, ObservedPacket, PathId, PathStats, ReconfigurationOutcome, ResetDirection, Time,
+    TraceEvent,
 };
 use tresse_wire::Packet;
 
@@ -57,6 +58,35 @@ enum Data<'a> {
         outcome: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         error_cause: Option<u16>,
+    },
+    Extensions {
+        extensions: Vec<&'static str>,
+    },
+    StreamsReset {
+        direction: &'static str,
+        /// None for all.
+        streams: Vec<u16>,
+        outcome: &'static str,
+    },
+    AssociationReset {
+        outcome: &'static str,
+        local_tsn: u32,
+        remote_tsn: u32,
+    },
+    StreamsAdded {
+        outcome: &'static str,
+        outbound_streams: u16,
+        inbound_streams: u16,
+    },
+    Authentication {
+        new: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<u16>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        before: Option<u16>,
+    },
+    Adaptation {
+        indication: u32,
     },
     Sent {
         tsn: u32,
@@ -150,6 +180,12 @@ impl<'a> Record<'a> {
         Record::new(at, "sctp:congestion_window_updated", Some(path.id), data)
     }
 
+    /// What both ends have offered.
+    pub(super) fn extensions(at: Time, both: Extensions) -> Record<'a> {
+        let data = Data::Extensions { extensions: names_of(both) };
+        Record::new(at, "sctp:extensions_negotiated", None, data)
+    }
+
     pub(super) fn event(observed: &ObservedEvent<'_>) -> Option<Record<'a>> {
         const STATE: &str = "sctp:association_state_updated";
         let state = |new, trigger, error_cause| Data::State {
@@ -212,7 +248,10 @@ impl<'a> Record<'a> {
                 let data = Data::Path { remote: *address, new: "removed" };
                 ("sctp:peer_address_updated", Some(*path), data)
             }
-            _ => return None,
+            event => {
+                let (name, data) = extension(event)?;
+                (name, None, data)
+            }
         };
         Some(Record::new(observed.at, name, path, data))
     }
@@ -309,6 +348,53 @@ pub(super) fn sequence(value: &impl Serialize) -> Vec<u8> {
     text
 }
 
+/// What became of requests to change streams (RFC 6525), and what is known of keys (RFC 4895) and of the peer (RFC 5061).
+fn extension<'a>(event: &Event) -> Option<(&'static str, Data<'a>)> {
+    Some(match event {
+        Event::StreamsReset { direction, streams, outcome } => {
+            let direction = match direction {
+                ResetDirection::Outgoing => "outgoing",
+                ResetDirection::Incoming => "incoming",
+                ResetDirection::Both => "both",
+            };
+            let streams = streams.iter().map(|stream| stream.0).collect();
+            let data = Data::StreamsReset { direction, streams, outcome: outcome_name(*outcome) };
+            ("sctp:streams_reset", data)
+        }
+        Event::AssociationReset { outcome, local_tsn, remote_tsn } => {
+            let (outcome, local_tsn, remote_tsn) =
+                (outcome_name(*outcome), local_tsn.0, remote_tsn.0);
+            let data = Data::AssociationReset { outcome, local_tsn, remote_tsn };
+            ("sctp:association_reset", data)
+        }
+        Event::StreamsAdded { outcome, outbound_streams, inbound_streams } => {
+            let data = Data::StreamsAdded {
+                outcome: outcome_name(*outcome),
+                outbound_streams: *outbound_streams,
+                inbound_streams: *inbound_streams,
+            };
+            ("sctp:streams_added", data)
+        }
+        Event::Authentication(event) => {
+            let (new, key, before) = match event {
+                AuthenticationEvent::NotSupported => ("not-supported", None, None),
+                AuthenticationEvent::NewKey { key, before } => {
+                    ("new-key", Some(*key), Some(*before))
+                }
+                AuthenticationEvent::FreeKey { key } => ("free-key", Some(*key), None),
+                AuthenticationEvent::UnknownKey { key } => ("unknown-key", Some(*key), None),
+                _ => return None,
+            };
+            ("sctp:authentication_updated", Data::Authentication { new, key, before })
+        }
+        Event::PeerAdaptation(indication) => {
+            let data = Data::Adaptation { indication: *indication };
+            ("sctp:peer_adaptation", data)
+        }
+        _ => return None,
+    })
+}
+
 /// Why an association ended, and the cause code of the peer's ABORT.
 fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
     match reason {
@@ -324,6 +410,41 @@ fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
         CloseReason::ProtocolViolation(_) => ("protocol_violation", None),
         _ => ("unknown", None),
     }
+}
+
+/// What became of a request to change streams (RFC 6525 §4.4).
+const fn outcome_name(outcome: ReconfigurationOutcome) -> &'static str {
+    match outcome {
+        ReconfigurationOutcome::Performed => "performed",
+        ReconfigurationOutcome::NothingToDo => "nothing-to-do",
+        ReconfigurationOutcome::Denied => "denied",
+        ReconfigurationOutcome::Failed => "failed",
+    }
+}
+
+/// Those that are on.
+fn names_of(both: Extensions) -> Vec<&'static str> {
+    let Extensions {
+        partial_reliability,
+        stream_reconfiguration,
+        authentication,
+        interleaving,
+        zero_checksum,
+        address_reconfiguration,
+        ecn,
+        packet_drop_reports,
+    } = both;
+    let names = [
+        (partial_reliability, "partial-reliability"),
+        (stream_reconfiguration, "stream-reconfiguration"),
+        (authentication, "authentication"),
+        (interleaving, "interleaving"),
+        (zero_checksum, "zero-checksum"),
+        (address_reconfiguration, "address-reconfiguration"),
+        (ecn, "ecn"),
+        (packet_drop_reports, "packet-drop-reports"),
+    ];
+    names.into_iter().filter_map(|(is_on, name)| is_on.then_some(name)).collect()
 }
 
 fn millis(time: Duration) -> f64 {

@@ -229,19 +229,25 @@ impl Observer for QlogFolder {
             Event::Connected { .. } | Event::Restarted | Event::Closed(_) => observed.metrics(),
             _ => None,
         };
-        let mut paths = Vec::new();
+        let (mut paths, mut extensions) = (Vec::new(), None);
         match (observed.event, metrics) {
             (Event::Connected { accepted, .. }, Some(metrics)) => {
                 self.begin(at, !accepted, &metrics);
-                paths = metrics.paths;
+                (paths, extensions) = (metrics.paths, Some(metrics.info.extensions));
             }
-            (Event::Restarted, Some(metrics)) => self.learn_tags(&metrics),
+            (Event::Restarted, Some(metrics)) => {
+                self.learn_tags(&metrics);
+                extensions = Some(metrics.info.extensions);
+            }
             // It was never established: only an end that opens an association gets this far.
             (_, Some(metrics)) => self.begin(at, true, &metrics),
             (_, None) => {}
         }
         if let Some(record) = Record::event(observed) {
             self.record(Owner::Association(id), &record);
+        }
+        if let Some(both) = extensions {
+            self.record(Owner::Association(id), &Record::extensions(at, both));
         }
         // Changes alone would leave out where they begin.
         for path in &paths {
