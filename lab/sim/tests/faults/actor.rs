@@ -72,6 +72,8 @@ pub(crate) struct Actor {
     life: u32,
     locals: BTreeMap<AssociationId, Local>,
     current: Option<AssociationId>,
+    /// Secrets that are others than in the beginning, also for associations to come: by key, what they differ by.
+    secrets: BTreeMap<u16, u8>,
     /// Number of the next message of the plan.
     next: usize,
     reconnects: u32,
@@ -99,6 +101,7 @@ impl Actor {
             life: 0,
             locals: BTreeMap::new(),
             current: None,
+            secrets: BTreeMap::new(),
             next: 0,
             reconnects,
             instant: (Time::ZERO, 0),
@@ -141,7 +144,7 @@ impl Actor {
         }
     }
 
-    fn register(&mut self, cx: &Context<'_>, id: AssociationId) {
+    fn register(&mut self, cx: &mut Context<'_>, id: AssociationId) {
         let now = cx.simulation_time();
         let name = format!("host {} life {} {id:?}", self.host, self.life);
         let end = self.ledger.borrow_mut().open(now, self.host, self.life, name);
@@ -157,6 +160,11 @@ impl Actor {
         self.locals.insert(id, local);
         if self.current.is_none_or(|id| self.locals[&id].closed) {
             self.current = Some(id);
+        }
+        for (key, salt) in self.secrets.clone() {
+            // It is refused where chunks are not authenticated.
+            let at = cx.now();
+            let _ = cx.endpoint().set_shared_key(at, id, key, &secret(key, salt));
         }
     }
 
@@ -518,9 +526,12 @@ impl Actor {
     }
 
     fn call(&mut self, cx: &mut Context<'_>, index: usize) {
+        let call = self.plan.calls[index].1;
+        if let Call::NewSecret(key, salt) = call {
+            self.secrets.insert(key, salt);
+        }
         let Some(id) = self.current else { return };
         let now = cx.now();
-        let call = self.plan.calls[index].1;
         // Errors are fine: the path may not exist, or not be confirmed, or something else is under way.
         let result = match call {
             Call::SetPrimary(path) => {

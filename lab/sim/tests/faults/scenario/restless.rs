@@ -9,6 +9,7 @@ use std::time::Duration;
 use tresse_core::Time;
 use tresse_sim::{Draw, IpNet};
 
+use super::world::is_global;
 use super::{Call, Ending, Fault, KEYED, MIXED, Place, Scenario, extensions, global, keys};
 
 /// Seeds from here on never rest.
@@ -33,7 +34,11 @@ pub(super) fn restless(seed: u64) -> Scenario {
         let base = draw.next() >> 24;
         let fits = |scenario: &Scenario| {
             let worldly = scenario.hosts.iter().all(|host| host.stack.is_some());
-            worldly && !scenario.strangers && (kind != Kind::Hidden || scenario.nat.is_some())
+            let (hidden, single) = (kind == Kind::Hidden, kind == Kind::Single);
+            worldly
+                && !scenario.strangers
+                && (!hidden || scenario.nat.is_some())
+                && (!single || scenario.shared_v4().is_some())
         };
         let scenario = match keyed {
             true => keys::keyed(KEYED + base),
@@ -101,18 +106,24 @@ impl Scenario {
         self
     }
 
+    /// Whether the first interfaces of both have an IPv4 address that the other end may know, or else an IPv6 address.
+    fn shared_v4(&self) -> Option<bool> {
+        let has = |v4: bool| {
+            let fits = |net: &IpNet| net.addr().is_ipv4() == v4 && is_global(&net.addr());
+            let mut stacks = self.hosts.iter().map(|host| host.stack.as_ref());
+            stacks.all(|stack| stack.is_some_and(|s| s.interfaces[0].addresses.iter().any(fits)))
+        };
+        [true, false].into_iter().find(|v4| has(*v4))
+    }
+
     /// Of each host the first interface remains, with one address.
     fn keep_one_address(&mut self) {
-        let stacks = self.hosts.each_ref().map(|host| host.stack.as_ref());
-        let has_v4 = |stack: &Option<&tresse_sim::IpStack>| {
-            stack.is_some_and(|s| s.interfaces[0].addresses.iter().any(|n| n.addr().is_ipv4()))
-        };
-        let v4 = stacks.iter().all(has_v4);
+        let v4 = self.shared_v4().unwrap_or_default();
         for plan in &mut self.hosts {
             let Some(stack) = &mut plan.stack else { continue };
             stack.interfaces.truncate(1);
             let addresses = &mut stack.interfaces[0].addresses;
-            let wanted = |net: &IpNet| net.addr().is_ipv4() == v4;
+            let wanted = |net: &IpNet| net.addr().is_ipv4() == v4 && is_global(&net.addr());
             let kept = addresses.iter().copied().find(wanted).unwrap_or(addresses[0]);
             *addresses = vec![kept];
             stack.routes.retain(|route| route.interface == 0);

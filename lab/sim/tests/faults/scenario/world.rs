@@ -57,12 +57,15 @@ pub(super) fn draw(draw: &mut Draw, calm: bool, features: &mut Features) -> Netw
 
 /// The addresses of a host that mean something everywhere.
 pub(crate) fn global(stack: &IpStack) -> Vec<IpAddr> {
-    let mut addresses = stack.addresses();
-    addresses.retain(|a| match a {
+    stack.addresses().into_iter().filter(is_global).collect()
+}
+
+/// Others may know it.
+pub(super) fn is_global(address: &IpAddr) -> bool {
+    match address {
         IpAddr::V4(a) => !a.is_link_local(),
         IpAddr::V6(a) => !a.is_unicast_link_local(),
-    });
-    addresses
+    }
 }
 
 fn interface(
