@@ -6,16 +6,16 @@ use crate::time::Time;
 
 /// How short memory is, as far as an association must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget {
+pub(crate) struct Allowance {
     /// What it may hold of the peer's data; its window is no wider.
     pub(crate) share: usize,
     /// Chunks beyond a missing one are not taken from those who hold more than that.
     pub(crate) scarce: bool,
 }
 
-impl Budget {
+impl Allowance {
     /// There is plenty.
-    pub(crate) const AMPLE: Budget = Budget { share: usize::MAX, scarce: false };
+    pub(crate) const AMPLE: Allowance = Allowance { share: usize::MAX, scarce: false };
 
     /// What INIT ACK tells of a receive buffer of this many bytes.
     pub(crate) fn window(self, buffer: u32) -> u32 {

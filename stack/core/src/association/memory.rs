@@ -7,7 +7,7 @@ use tresse_wire::CauseWriter;
 use super::Association;
 use super::errors::End;
 use crate::event::{CloseReason, Event};
-use crate::memory::Budget;
+use crate::memory::Allowance;
 use crate::path::Path;
 use crate::send::Sender;
 use crate::time::Time;
@@ -43,32 +43,32 @@ impl Association {
     /// Learns how short memory is. What is held is measured by what moves: who reads has a window, and whose
     /// peer takes data may have some to send.
     #[inline(always)]
-    pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
-        let is_ample = (budget.share & self.sender.data().share()) == Budget::AMPLE.share;
+    pub(crate) fn obey(&mut self, now: Time, allowance: Allowance) {
+        let is_ample = (allowance.share & self.sender.data().share()) == Allowance::AMPLE.share;
         let is_due = !is_ample || self.receiver.is_epoch_over(now);
         if is_due && !cfg!(tresse_without_account) {
-            self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
+            self.obey_now(now, allowance); // Otherwise nothing is short, nor was it: once in an epoch is enough.
         }
     }
 
     /// It was told that memory is short, and of nothing since.
     #[inline(always)]
     pub(crate) fn is_bounded(&self) -> bool {
-        self.sender.data().share() != Budget::AMPLE.share
+        self.sender.data().share() != Allowance::AMPLE.share
     }
 
-    fn obey_now(&mut self, now: Time, budget: Budget) {
+    fn obey_now(&mut self, now: Time, allowance: Allowance) {
         let stats = &self.journal.stats;
-        self.sender.data_mut().obey(now, budget.share, stats.user_bytes_sent);
-        self.receiver.obey(now, budget, stats.user_bytes_received);
-        if budget != Budget::AMPLE {
+        self.sender.data_mut().obey(now, allowance.share, stats.user_bytes_sent);
+        self.receiver.obey(now, allowance, stats.user_bytes_received);
+        if allowance != Allowance::AMPLE {
             self.sender.data_mut().shrink_if_idle();
         }
     }
 
     /// It has just been set up; its peer was told of no more than its share.
-    pub(crate) fn begin_within(&mut self, budget: Budget) {
-        self.receiver.begin_with(budget.window(self.config.receive_buffer));
+    pub(crate) fn begin_within(&mut self, allowance: Allowance) {
+        self.receiver.begin_with(allowance.window(self.config.receive_buffer));
     }
 
     /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not, also if it had ended.

@@ -12,7 +12,7 @@ use slotmap::SlotMap;
 
 use super::AssociationId;
 use crate::association::Association;
-use crate::memory::Budget;
+use crate::memory::Allowance;
 
 /// Every association may offer a window of this many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
@@ -157,12 +157,12 @@ impl Account {
     }
 
     /// What each may hold, if there are `count`.
-    pub(super) fn budget(&self, count: usize) -> Budget {
+    pub(super) fn allowance(&self, count: usize) -> Allowance {
         if !self.is_short() {
-            return Budget::AMPLE;
+            return Allowance::AMPLE;
         }
         let share = (self.limit / 2 / count.max(1)).max(LEAST_SHARE);
-        Budget { share, scarce: self.is_scarce() }
+        Allowance { share, scarce: self.is_scarce() }
     }
 
     /// Bytes of memory that all associations hold.

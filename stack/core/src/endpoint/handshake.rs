@@ -299,7 +299,7 @@ fn answer_stranger(
     let AssociationConfig { receive_buffer, outbound_streams, inbound_streams, .. } = config;
     let fields = InitFields {
         initiate_tag: cx.numbers.fresh_tag(cx.roll.index()),
-        a_rwnd: cx.roll.budget().window(receive_buffer),
+        a_rwnd: cx.roll.allowance().window(receive_buffer),
         outbound_streams,
         inbound_streams,
         initial_tsn: cx.numbers.fresh_tsn(),

@@ -16,7 +16,7 @@ use crate::association::{AcceptedCookie, Association, Identity, PeerKey};
 use crate::datagram::Transmit;
 use crate::error::{NoAssociation, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
-use crate::memory::Budget;
+use crate::memory::Allowance;
 use crate::stats::{AssociationStats, EndpointStats};
 use crate::time::Time;
 use bytes::Bytes;
@@ -96,8 +96,8 @@ impl Roll {
     }
 
     /// What each may hold now.
-    pub(super) fn budget(&self) -> Budget {
-        self.account.budget(self.index.len())
+    pub(super) fn allowance(&self) -> Allowance {
+        self.account.allowance(self.index.len())
     }
 
     /// How many a source has that this address belongs to.
@@ -151,7 +151,7 @@ impl Roll {
         mut association: Association,
         address: IpAddr,
     ) -> AssociationId {
-        association.begin_within(self.budget());
+        association.begin_within(self.allowance());
         association.listing.claim(address);
         self.claims.add(address);
         self.insert(association)
@@ -209,7 +209,7 @@ impl Roll {
     ) -> Result<(), SendError> {
         let a = self.associations.get_mut(id).ok_or(NoAssociation)?;
         if self.account.is_short() || a.is_bounded() {
-            a.obey(now, self.account.budget(self.index.len()));
+            a.obey(now, self.account.allowance(self.index.len()));
         }
         self.account.expect(growth(0) + payload.len());
         a.send(now, stream, payload, options)?;
@@ -229,7 +229,7 @@ impl Roll {
     ) -> Option<ReceivedMessage> {
         let a = self.associations.get_mut(id)?;
         if self.account.is_short() {
-            a.obey(now, self.account.budget(self.index.len()));
+            a.obey(now, self.account.allowance(self.index.len()));
         }
         let message = a.recv();
         message.as_ref()?;
@@ -261,9 +261,9 @@ impl Roll {
         id: AssociationId,
         take: impl FnOnce(&mut Association),
     ) {
-        let budget = self.budget();
+        let allowance = self.allowance();
         if let Some(a) = self.associations.get_mut(id) {
-            a.obey(now, budget);
+            a.obey(now, allowance);
             take(a);
         }
         self.settle_to_be_polled(now, ports, id);
@@ -274,7 +274,7 @@ impl Roll {
         while let Some(id) = self.agenda.take_due(now) {
             if let Some(a) = self.associations.get_mut(id) {
                 a.listing.register(None);
-                a.obey(now, self.account.budget(self.index.len()));
+                a.obey(now, self.account.allowance(self.index.len()));
                 a.handle_timeout(now);
             }
             self.settle(now, ports, id);
@@ -330,11 +330,11 @@ impl Roll {
 
     /// The next packet of those that may have one to send.
     fn poll_senders(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let short = self.account.is_short().then(|| self.budget());
+        let short = self.account.is_short().then(|| self.allowance());
         while let Some(id) = self.agenda.sender() {
             let packet = self.associations.get_mut(id).and_then(|a| {
-                let Some(budget) = short else { return a.poll_transmit(now, buffer) };
-                a.obey(now, budget);
+                let Some(allowance) = short else { return a.poll_transmit(now, buffer) };
+                a.obey(now, allowance);
                 let packet = a.poll_transmit(now, buffer);
                 self.account.touch(id, a);
                 packet

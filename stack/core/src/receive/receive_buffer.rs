@@ -1,7 +1,7 @@
 //! How much the receiver may hold, and what the peer was promised (RFC 9260 §6.2).
 
 use crate::ack::window::ReceiveWindow;
-use crate::memory::Budget;
+use crate::memory::Allowance;
 
 /// The receive buffer.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct ReceiveBuffer {
     /// here the peer was allowed to send, so up to here we accept.
     promised_bytes: u64,
     /// What it may hold.
-    budget: Budget,
+    allowance: Allowance,
 }
 
 impl ReceiveBuffer {
@@ -26,7 +26,7 @@ impl ReceiveBuffer {
             buffer: buffer as usize,
             received_bytes: 0,
             promised_bytes: (buffer as usize).saturating_sub(past) as u64,
-            budget: Budget::AMPLE,
+            allowance: Allowance::AMPLE,
         }
     }
 
@@ -47,13 +47,13 @@ impl ReceiveBuffer {
     }
 
     /// What it may hold from now on.
-    pub(super) const fn obey(&mut self, budget: Budget) {
-        self.budget = budget;
+    pub(super) const fn obey(&mut self, allowance: Allowance) {
+        self.allowance = allowance;
     }
 
     /// With `buffered` bytes it holds more than its share while memory is all but used up.
     pub(super) const fn is_over_share(&self, buffered: usize) -> bool {
-        self.budget.scarce && buffered > self.budget.share
+        self.allowance.scarce && buffered > self.allowance.share
     }
 
     /// The window has opened so far, with `occupied` bytes, that the peer is to be told.
@@ -65,7 +65,7 @@ impl ReceiveBuffer {
     /// Keeps the window within the share, with `buffered` bytes.
     #[inline]
     pub(super) fn bound_window(&mut self, buffered: usize) {
-        self.window.narrow(self.budget.share.saturating_sub(buffered));
+        self.window.narrow(self.allowance.share.saturating_sub(buffered));
     }
 
     /// The window to advertise with `occupied` bytes.

@@ -1,7 +1,7 @@
 //! How much may be held, and what the peer is told of it.
 
 use super::Receiver;
-use crate::memory::Budget;
+use crate::memory::Allowance;
 use crate::time::Time;
 
 impl Receiver {
@@ -14,10 +14,10 @@ impl Receiver {
     }
 
     /// Learns how short memory is, after the application has read this many bytes: what it may hold is measured by that.
-    pub(crate) fn obey(&mut self, now: Time, budget: Budget, read: u64) {
+    pub(crate) fn obey(&mut self, now: Time, allowance: Allowance, read: u64) {
         self.reading.note(now, read);
-        let share = budget.share.max(self.reading.ahead());
-        self.buffer.obey(Budget { share, ..budget });
+        let share = allowance.share.max(self.reading.ahead());
+        self.buffer.obey(Allowance { share, ..allowance });
     }
 
     /// The peer was told of a window of this many bytes when the association was set up.

@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 
 use super::imports::{self, Module};
 
-/// Types whose methods are in more than [`MANY_FILES`] files, and how many they have at most. It may only become less: what has
+/// Types whose methods are in more than [`MANY_FILES`] files, and how many they have. It may only become less: what has
 /// state of its own is a struct with closed fields, which never sees the one that it is a part of (docs/adr/0020, 0022).
 const MOST_METHODS: [(&str, usize); 13] = [
     ("AddressChanges", 26),
@@ -18,10 +18,10 @@ const MOST_METHODS: [(&str, usize); 13] = [
     ("Endpoint", 64),
     ("Inbound", 44),
     ("Interleaved", 48),
-    ("Receiver", 64),
+    ("Receiver", 63),
     ("Reconfiguration", 40),
     ("Roll", 56),
-    ("Scoreboard", 82),
+    ("Scoreboard", 81),
     ("SendQueue", 55),
     ("Sender", 81),
 ];
@@ -146,7 +146,7 @@ fn types_of_many_files_have_few_methods() {
         let files: BTreeSet<&Module> = methods.iter().map(|method| &method.module).collect();
         let bound = MOST_METHODS.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
         let is_bounded = bound.is_some() || files.len() <= MANY_FILES;
-        if !is_bounded || bound.is_some_and(|most| methods.len() > most) {
+        if !is_bounded || bound.is_some_and(|most| methods.len() != most) {
             found.push(format!("{name}: {} methods in {} files", methods.len(), files.len()));
         }
     }

@@ -55,10 +55,6 @@ const HOMONYMS: [(&str, &str); 3] = [
     ("priority", "of messages (RFC 7496 §3.3), and of streams as the application sets it"),
 ];
 
-/// Words for something else in most places, but not in these; as parts of other words they are nowhere mechanisms.
-const LOCAL: [&str; 1] = ["budget"];
-const SENDING: [&str; 2] = ["send/", "path/window.rs"];
-
 /// Words with the name of a mechanism in them that are no such names: what a program sets with
 /// SCTP_NODELAY (RFC 6458 §8.1.5), terms of draft-ietf-ccwg-bbr, and a parameter that another mechanism has in its own table.
 const TERMS: [&str; 5] =
@@ -156,9 +152,6 @@ pub(crate) fn parts(word: &str) -> Vec<String> {
 /// Whether a word is the name of a mechanism, or has it in it, perhaps of several of them.
 fn names(word: &str, mechanism: &str) -> bool {
     let (parts, wanted) = (parts(word), parts(mechanism));
-    if LOCAL.contains(&mechanism) {
-        return parts == wanted;
-    }
     let is = |part: &String, wanted: &String| {
         part == wanted || part.strip_suffix('s') == Some(wanted.as_str())
     };
@@ -214,11 +207,8 @@ fn mechanisms_are_named_by_themselves_alone() {
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {
             let file = source.name.trim_start_matches("core/src/");
-            let is_sending = SENDING.iter().any(|place| file.starts_with(place));
-            if is_sending || !LOCAL.contains(mechanism) {
-                let named = words.iter().filter(|word| names(word, mechanism));
-                found.extend(named.map(|word| (word.clone(), file)));
-            }
+            let named = words.iter().filter(|word| names(word, mechanism));
+            found.extend(named.map(|word| (word.clone(), file)));
         }
     }
     assert!(found.is_empty(), "what one has to tell another goes through a hook: {found:?}");
@@ -231,6 +221,12 @@ fn exceptions_are_files_that_there_are() {
         sources.iter().filter_map(|source| mechanism(&source.name)).collect();
     let mut lists = SHARED.iter().chain(&HOMONYMS);
     assert_eq!(lists.find(|(name, why)| !files.contains(name) || why.is_empty()), None);
+    let is_there = |place: &&str| sources.iter().any(|source| source.name.starts_with(place));
+    let mut elsewhere = ELSEWHERE.iter().flat_map(|(_, places)| places.iter());
+    assert_eq!(elsewhere.find(|place| !is_there(place)), None);
+    let core = || sources.iter().filter(|source| source.name.starts_with("core/src/"));
+    let is_said = |word: &&str| core().any(|source| source.text.contains(*word));
+    assert_eq!(TERMS.iter().chain(&CAUSES).find(|word| !is_said(word)), None);
 }
 
 /// The aliases of mechanisms in a file: `use rack::Rack as Overtaken`, `type Overtaken = Rack`.
@@ -361,5 +357,5 @@ fn names_are_found_in_other_words() {
     assert!(found("take_tail_probe", "tail_loss_probe") && found("TailProbe", "tail_loss_probe"));
     assert!(found("FRto", "f_rto") && found("RTOMin", "rto_min"));
     assert!(!found("track", "rack") && !found("loss_probe", "tail_loss_probe"));
-    assert!(!found("budget_of", "budget") && !found("pacing_rate", "pacing"));
+    assert!(found("budget_of", "budget") && !found("pacing_rate", "pacing"));
 }

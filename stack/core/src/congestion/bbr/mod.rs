@@ -156,7 +156,7 @@ impl Bbr {
     /// SetCwnd.
     fn set_cwnd(&mut self, sample: &RateSample) {
         let extra = self.aggregation.extra(self.rounds.count(), !self.full.was_reached());
-        let most = self.with_budget(self.bdp(self.state.cwnd_gain()) + extra);
+        let most = self.quantized(self.bdp(self.state.cwnd_gain()) + extra);
         let grown = self.cwnd + sample.newly_acked as f64;
         if self.full.was_reached() {
             self.cwnd = grown.min(most);

@@ -28,7 +28,7 @@ impl Bbr {
     }
 
     /// QuantizationBudget.
-    pub(super) fn with_budget(&self, inflight: f64) -> f64 {
+    pub(super) fn quantized(&self, inflight: f64) -> f64 {
         // One millisecond's worth leaves in a burst.
         let quantum = (self.pacing_rate * 1e-3).min(65_536.0).max(2.0 * self.mss());
         let more = if self.state == State::Up { 2.0 * self.mss() } else { 0.0 };
@@ -38,7 +38,7 @@ impl Bbr {
     /// Inflight(1.0) at this bandwidth.
     pub(super) fn inflight(&self, bw: f64) -> f64 {
         let rtt = self.min_rtt.get();
-        self.with_budget(rtt.map_or(self.first_window(), |rtt| model::bdp(bw, rtt)))
+        self.quantized(rtt.map_or(self.first_window(), |rtt| model::bdp(bw, rtt)))
     }
 
     pub(super) fn is_cwnd_limited(&self) -> bool {
