@@ -181,7 +181,7 @@ fn declared(cause: LossCause, misses: u32) -> String {
         LossEvidence::Reported => {
             "the peer got it damaged, and said so (packet drop report)".to_owned()
         }
-        LossEvidence::Void if cause.purpose() == LossPurpose::Probe => {
+        LossEvidence::Void if cause.purpose() == LossPurpose::WindowProbe => {
             "it was a probe of a closed window, which is open now".to_owned()
         }
         LossEvidence::Void => "its path failed".to_owned(),
@@ -192,9 +192,10 @@ fn declared(cause: LossCause, misses: u32) -> String {
 /// Why chunks are sent again that are not known to be lost.
 fn guessed(cause: LossCause) -> String {
     let why = match cause.purpose() {
-        LossPurpose::Probe => {
+        LossPurpose::TailProbe => {
             "no SACK came in time: one is asked for (tail loss probe, RFC 8985 §7)"
         }
+        LossPurpose::WindowProbe => "the window of the peer is closed, and may have opened",
         LossPurpose::Filling => "there is room in a packet that leaves anyway",
         LossPurpose::Detour => "it holds up the buffers",
         LossPurpose::Copy => "a thin stream goes over all paths",

@@ -100,8 +100,8 @@ pub enum Class {
     /// Sent again sooner than a timer of the standard could expire, in a packet of its own and without any missing report: a
     /// probe of all that is in flight, or a shorter timer. Packets do not show which.
     Unknown,
-    /// None of these, as its sender's log says: its path failed, it leaves over another one as well, or the peer has told that it
-    /// came damaged.
+    /// None of these, as its sender's log says: its path failed, it leaves over another one as well, it was a probe of a closed
+    /// window, or the peer has told that it came damaged.
     Other,
 }
 
@@ -137,15 +137,15 @@ impl Class {
         use LossEvidence::{
             Counted, FewerCounted, InFlight, OneSack, Overtaken, Reported, TimedOut, Void,
         };
-        use LossPurpose::{Copy, Detour, Filling, Probe, Repair};
+        use LossPurpose::{Copy, Detour, Filling, Repair, TailProbe, WindowProbe};
         let Some(cause) = LossCause::named(cause) else { return Class::Other };
         match (cause.evidence(), cause.purpose()) {
             (TimedOut, _) => Class::Timeout,
             (Counted, _) => Class::Fast,
             (FewerCounted | OneSack | Overtaken, _) => Class::Early,
-            (InFlight | Void, Probe) => Class::Probe,
+            (InFlight | Void, TailProbe) => Class::Probe,
             (InFlight | Void, Filling) => Class::InFlight,
-            (InFlight | Void, Repair | Detour | Copy) | (Reported, _) => Class::Other,
+            (InFlight | Void, Repair | Detour | Copy | WindowProbe) | (Reported, _) => Class::Other,
         }
     }
 

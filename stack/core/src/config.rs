@@ -33,7 +33,7 @@ pub struct EndpointConfig {
     /// Whether to answer an INIT from a stranger (a "listening" endpoint). Default `false`:
     /// such an INIT is answered by ABORT, as RFC 9260 §8.4 asks.
     pub accept: bool,
-    /// Whose. Default: everybody's.
+    /// Which peers are answered. Default: all.
     pub peers: PeerFilter,
     /// The most associations kept at once; more are refused with "Out of Resource"
     /// (RFC 9260 §3.3.10.4). Default 65 536.

@@ -159,7 +159,7 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
-    /// Another path is the primary one, at the wish of the application or since the former failed (RFC 7829 §5,
+    /// Another path is the primary one: the application asked for it, or the one before has failed (RFC 7829 §5,
     /// `limits.ps_max_retrans`).
     PrimaryChanged {
         /// Which path.
@@ -220,10 +220,10 @@ pub enum Event {
     },
     /// The peer has another address, whose path is not confirmed yet (SCTP_ADDR_ADDED, RFC 6458 §6.1.2).
     PeerAddressAdded(PathId, IpAddr),
-    /// An address of the peer is none any more (SCTP_ADDR_REMOVED, RFC 6458 §6.1.2). What was in flight there leaves again over
+    /// The peer has removed one of its addresses (SCTP_ADDR_REMOVED, RFC 6458 §6.1.2). What was in flight there leaves again over
     /// another path.
     PeerAddressRemoved(PathId, IpAddr),
-    /// Of the authentication of chunks (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can cause at will is left out
+    /// Something about the authentication of chunks is to be known (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can cause at will is left out
     /// while 256 events wait, as [`PeerError`](Self::PeerError) is.
     Authentication(AuthenticationEvent),
     /// The peer began a graceful shutdown; no further message is accepted for sending.
@@ -277,7 +277,7 @@ pub enum ResetDirection {
 pub enum ReconfigurationOutcome {
     /// It was done.
     Performed,
-    /// It was so already.
+    /// Nothing had to be done: things were as they were asked to be.
     NothingToDo,
     /// The peer does not want to.
     Denied,

@@ -121,7 +121,7 @@ impl AssociationStats {
 
     /// A packet leaves for `cause` because an early timer has expired: counted if it is to show what is lost.
     pub(crate) fn count_loss_probe(&mut self, cause: LossCause) {
-        self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::Probe);
+        self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::TailProbe);
     }
 
     /// Retransmitted chunks of all causes.

@@ -36,13 +36,13 @@ causes! {
     /// Its path failed, was removed, or became too narrow for it.
     PathFailure("path-failure", Void, Repair),
     /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
-    ZeroWindowProbe("zero-window-probe", Void, Probe),
+    ZeroWindowProbe("zero-window-probe", Void, WindowProbe),
     /// One miss indication in a thin stream (Pedersen 2006 §4.2.1).
     ThinFastRetransmit("thin-fast-retransmit", OneSack, Repair),
     /// A chunk sent later was acknowledged and the reordering window has passed (RFC 8985 §6).
     Rack("rack", Overtaken, Repair),
     /// Not lost: the last chunk is sent again to elicit a SACK (RFC 8985 §7).
-    TailLossProbe("tail-loss-probe", InFlight, Probe),
+    TailLossProbe("tail-loss-probe", InFlight, TailProbe),
     /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
     Bundled("bundled", InFlight, Filling),
     /// Not known to be lost: it holds up the buffers (Sarnow 2017 §6.2.3), or its path is silent, and
@@ -84,8 +84,10 @@ pub enum LossEvidence {
 pub enum LossPurpose {
     /// To take the place of what did not arrive.
     Repair,
-    /// To have the peer answer with a SACK, which tells what arrived, or how large its window is.
-    Probe,
+    /// To have the peer answer with a SACK, which tells what arrived.
+    TailProbe,
+    /// The same, which tells how large its window is.
+    WindowProbe,
     /// To fill up a packet that leaves anyway.
     Filling,
     /// To arrive sooner than over the path that it is in flight on.
@@ -170,7 +172,7 @@ impl LossCause {
         match self.evidence() {
             LossEvidence::OneSack => true,
             LossEvidence::InFlight => {
-                matches!(self.purpose(), LossPurpose::Probe | LossPurpose::Filling)
+                matches!(self.purpose(), LossPurpose::TailProbe | LossPurpose::Filling)
             }
             _ => false,
         }
