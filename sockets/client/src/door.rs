@@ -80,9 +80,9 @@ pub(crate) fn pass_through(flags: SocketFlags) -> Option<OwnedFd> {
     let unique = inode_of(there.as_raw_fd())?;
     bind(&there, &SocketAddrUnix::new_abstract_name(&name(unique)?).ok()?).ok()?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let passed = [there.as_fd()];
-    control.push(SendAncillaryMessage::ScmRights(&passed)).then_some(())?;
-    sendmsg(borrow(door), &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL).ok()?;
+    ancillary.push(SendAncillaryMessage::ScmRights(&passed)).then_some(())?;
+    sendmsg(borrow(door), &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL).ok()?;
     Some(here)
 }

@@ -23,7 +23,7 @@ pub(crate) fn plausible(at: *const c_void, len: usize) -> bool {
 
 /// Whether the program can read the word that a byte is in, or (`write`) write the eight bytes at
 /// an address, which loses what they were.
-fn probe(at: usize, write: bool) -> bool {
+fn is_accessible(at: usize, write: bool) -> bool {
     const SET: usize = 8;
     // SAFETY: the thread's own variable; of the system call the kernel checks the pointers.
     unsafe {
@@ -44,8 +44,8 @@ fn probe(at: usize, write: bool) -> bool {
     }
 }
 
-/// As [`probe`], for four bytes to be written.
-fn probe_int(at: usize) -> bool {
+/// As [`is_accessible`], for four bytes to be written.
+fn int_is_writable(at: usize) -> bool {
     let null = std::ptr::null_mut::<c_void>();
     // SAFETY: the thread's own variable; of the system call the kernel checks the pointers.
     unsafe {
@@ -85,9 +85,9 @@ fn copy(read: bool, theirs: *mut c_void, ours: *mut c_void, len: usize) -> Falli
     let one_page = first / PAGE == last / PAGE;
     let probed = match len {
         _ if len > PAGE => None,
-        _ if read => Some(probe(first, false) && (one_page || probe(last, false))),
-        4 if one_page => Some(probe_int(first)),
-        8.. => Some(probe(first, true) && (one_page || probe(last - 7, true))),
+        _ if read => Some(is_accessible(first, false) && (one_page || is_accessible(last, false))),
+        4 if one_page => Some(int_is_writable(first)),
+        8.. => Some(is_accessible(first, true) && (one_page || is_accessible(last - 7, true))),
         _ => None,
     };
     match probed {

@@ -95,26 +95,26 @@ pub(crate) fn part(iov: &[iovec], mut skip: usize, mut len: usize) -> impl Itera
 ///
 /// # Errors
 /// `EINVAL` for ancillary data that is cut short or cannot be honoured.
-pub(crate) fn read_control(
-    mut control: &[u8],
+pub(crate) fn read_ancillary(
+    mut ancillary: &[u8],
     header: &mut TxHeader,
     more: &mut Vec<SocketAddr>,
 ) -> Fallible<()> {
-    while control.len() >= CMSG_HEADER {
-        let f = Fields(control);
+    while ancillary.len() >= CMSG_HEADER {
+        let f = Fields(ancillary);
         let mut len = [0; size_of::<usize>()];
-        len.copy_from_slice(&control[..size_of::<usize>()]);
+        len.copy_from_slice(&ancillary[..size_of::<usize>()]);
         let len = usize::from_ne_bytes(len);
-        if len < CMSG_HEADER || len > control.len() {
+        if len < CMSG_HEADER || len > ancillary.len() {
             return Err(libc::EINVAL);
         }
         let (level, kind) =
             (f.u32(size_of::<usize>()) as i32, f.u32(size_of::<usize>() + 4) as i32);
-        let data = &control[CMSG_HEADER..len];
+        let data = &ancillary[CMSG_HEADER..len];
         if level == SCTP {
             read_one(kind, data, header, more)?;
         }
-        control = &control[align(len).min(control.len())..];
+        ancillary = &ancillary[align(len).min(ancillary.len())..];
     }
     Ok(())
 }
@@ -184,13 +184,13 @@ fn read_one(
 }
 
 /// Ancillary data for a program, as much as it has room for.
-struct Control {
+struct Ancillary {
     bytes: Vec<u8>,
     room: usize,
     cut: bool,
 }
 
-impl Control {
+impl Ancillary {
     /// As the kernel does: what does not fit is cut off, and its length says so.
     fn append(&mut self, kind: i32, data: &[u8]) {
         let left = self.room - self.bytes.len();
@@ -211,8 +211,8 @@ impl Control {
 /// Ancillary data for a message that arrived, as the socket's options ask for, in `room` bytes; and
 /// whether some was cut off.
 #[must_use]
-pub(crate) fn write_control(received: &Received, room: usize) -> (Vec<u8>, bool) {
-    let mut out = Control { bytes: Vec::new(), room, cut: false };
+pub(crate) fn write_ancillary(received: &Received, room: usize) -> (Vec<u8>, bool) {
+    let mut out = Ancillary { bytes: Vec::new(), room, cut: false };
     // The kernel's order.
     if received.flags & flag::NXTINFO != 0
         && let Some(next) = &received.next
@@ -313,28 +313,28 @@ mod tests {
 
     #[test]
     fn ancillary_data_is_read_and_what_is_wrong_is_refused() {
-        let mut control = Control { bytes: Vec::new(), room: 1000, cut: false };
+        let mut ancillary = Ancillary { bytes: Vec::new(), room: 1000, cut: false };
         let mut info = Struct::default();
         info.u16(7).u16(1).u32(0x0102).u32(5).u32(9);
-        control.append(cmsg::SNDINFO, &info.0);
-        control.append(cmsg::DSTADDRV4, &[192, 0, 2, 1]);
-        control.append(cmsg::AUTHINFO, &300u16.to_ne_bytes());
-        let mut control = control.bytes;
+        ancillary.append(cmsg::SNDINFO, &info.0);
+        ancillary.append(cmsg::DSTADDRV4, &[192, 0, 2, 1]);
+        ancillary.append(cmsg::AUTHINFO, &300u16.to_ne_bytes());
+        let mut ancillary = ancillary.bytes;
         let port = Some("[::]:80".parse().unwrap());
         let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
         let mut more = Vec::new();
-        read_control(&control, &mut header, &mut more).unwrap();
+        read_ancillary(&ancillary, &mut header, &mut more).unwrap();
         assert_eq!((header.stream, header.sinfo_flags, header.ppid), (7, 1, 0x0102));
         assert_eq!((header.context, header.association, header.flags), (5, 9, flag::KEY));
         assert_eq!(header.key, 300);
         assert_eq!(header.address, port);
         assert_eq!(more, ["192.0.2.1:80".parse().unwrap()]);
-        for len in 1..control.len() {
+        for len in 1..ancillary.len() {
             // Never a panic.
-            let _ = read_control(&control[..len], &mut header, &mut more);
+            let _ = read_ancillary(&ancillary[..len], &mut header, &mut more);
         }
-        control[0] = 3;
-        assert_eq!(read_control(&control, &mut header, &mut more), Err(libc::EINVAL));
+        ancillary[0] = 3;
+        assert_eq!(read_ancillary(&ancillary, &mut header, &mut more), Err(libc::EINVAL));
     }
 
     #[test]
@@ -361,9 +361,9 @@ mod tests {
         };
         let flags = flag::SNDRCVINFO | flag::EXTRCVINFO;
         let received = Received { len: 0, header, flags, end: true, next: Some(next) };
-        let (control, cut) = write_control(&received, 1000);
-        let (f, info) = (Fields(&control), Fields(&control[CMSG_HEADER..]));
-        assert_eq!((control.len(), cut), (align(CMSG_HEADER + 48), false));
+        let (ancillary, cut) = write_ancillary(&received, 1000);
+        let (f, info) = (Fields(&ancillary), Fields(&ancillary[CMSG_HEADER..]));
+        assert_eq!((ancillary.len(), cut), (align(CMSG_HEADER + 48), false));
         assert_eq!(f.u32(CMSG_HEADER - 4), 1003);
         assert_eq!((info.u16(0), info.u32(20), info.u32(44)), (1, 5, 9));
         assert_eq!((info.u16(28), info.u16(30), info.u32(32)), (1 | 2 | 8, 3, 8));
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(Fields(&told).u16(28), 1 | 4);
         assert_eq!(extrcvinfo(&Received { next: None, ..received })[28..44], [0; 16]);
         let plain = Received { flags: flag::EXTRCVINFO, ..received };
-        assert_eq!(write_control(&plain, 1000), (Vec::new(), false), "nobody asked for any");
+        assert_eq!(write_ancillary(&plain, 1000), (Vec::new(), false), "nobody asked for any");
     }
 
     /// RFC 6458 §5.3.7: SCTP_PRINFO beside what says the rest, in any order.
@@ -386,11 +386,11 @@ mod tests {
         new.u16(7).u16(sinfo::UNORDERED).u32(1).u32(2).u32(4);
         let prinfo = |policy: u16, value| Struct::default().u16(policy).u16(0).u32(value).0.clone();
         let read = |parts: &[(i32, &[u8])]| {
-            let mut control = Control { bytes: Vec::new(), room: 1000, cut: false };
-            parts.iter().for_each(|(kind, data)| control.append(*kind, data));
+            let mut ancillary = Ancillary { bytes: Vec::new(), room: 1000, cut: false };
+            parts.iter().for_each(|(kind, data)| ancillary.append(*kind, data));
             let flags = flag::DEFAULTS | flag::DEFAULT_RELIABILITY;
             let mut header = TxHeader { flags, ..TxHeader::default() };
-            read_control(&control.bytes, &mut header, &mut Vec::new())?;
+            read_ancillary(&ancillary.bytes, &mut header, &mut Vec::new())?;
             Ok((header.flags, header.sinfo_flags, header.pr_value))
         };
         let priority = prinfo(sinfo::PR_PRIO, 3);
@@ -412,11 +412,11 @@ mod tests {
     #[test]
     fn what_has_no_room_is_cut_off() {
         for (room, len, cut) in [(100, 32, false), (31, 31, false), (20, 20, true), (15, 0, true)] {
-            let mut control = Control { bytes: Vec::new(), room, cut: false };
-            control.append(cmsg::NXTINFO, &[1; 15]);
-            assert_eq!((control.bytes.len(), control.cut), (len, cut), "{room}");
+            let mut ancillary = Ancillary { bytes: Vec::new(), room, cut: false };
+            ancillary.append(cmsg::NXTINFO, &[1; 15]);
+            assert_eq!((ancillary.bytes.len(), ancillary.cut), (len, cut), "{room}");
             if len > 0 {
-                assert_eq!(control.bytes[..8], len.min(31).to_ne_bytes());
+                assert_eq!(ancillary.bytes[..8], len.min(31).to_ne_bytes());
             }
         }
     }

@@ -9,7 +9,7 @@ use tresse_socket_protocol::abi::Struct;
 
 use crate::Fallible;
 use crate::memory::{read_memory, read_structs, write_memory};
-use crate::message::{MAX_BUFFERS, read_control, write_control};
+use crate::message::{MAX_BUFFERS, read_ancillary, write_ancillary};
 use crate::names::{read_name, write_name};
 use crate::receive::receive;
 use crate::send::{Outgoing, send};
@@ -93,8 +93,8 @@ pub fn send_message(
         if message.msg_controllen > 128 * 1024 {
             return Err(libc::ENOBUFS);
         }
-        let control = read_memory(message.msg_control, message.msg_controllen)?;
-        read_control(&control, &mut header, &mut more)?;
+        let ancillary = read_memory(message.msg_control, message.msg_controllen)?;
+        read_ancillary(&ancillary, &mut header, &mut more)?;
     }
     let iov = buffers(message.msg_iov, message.msg_iovlen)?;
     send(fd, sock, &Outgoing { header, iov: &iov, flags, more: &more })
@@ -140,9 +140,9 @@ pub fn receive_message(fd: c_int, sock: &Sock, at: *mut msghdr, flags: c_int) ->
     let message = read_structs(at, 1)?[0];
     let iov = buffers(message.msg_iov, message.msg_iovlen)?;
     // The last members of the structure: length of the ancillary data, flags.
-    let finish = |control: usize, flags: c_int| {
+    let finish = |ancillary: usize, flags: c_int| {
         let mut s = Struct::default();
-        s.bytes(&control.to_ne_bytes()).bytes(&flags.to_ne_bytes());
+        s.bytes(&ancillary.to_ne_bytes()).bytes(&flags.to_ne_bytes());
         write_memory(
             at.cast::<c_void>().wrapping_byte_add(offset_of!(msghdr, msg_controllen)),
             &s.0,
@@ -159,10 +159,10 @@ pub fn receive_message(fd: c_int, sock: &Sock, at: *mut msghdr, flags: c_int) ->
         write_name(name, message.msg_name, len.cast())?;
     }
     let room = if message.msg_control.is_null() { 0 } else { message.msg_controllen };
-    let (control, cut) = write_control(&received, room);
-    write_memory(message.msg_control, &control)?;
+    let (ancillary, cut) = write_ancillary(&received, room);
+    write_memory(message.msg_control, &ancillary)?;
     let cut = if cut { libc::MSG_CTRUNC } else { 0 };
-    finish(control.len(), received.message_flags() | cut)?;
+    finish(ancillary.len(), received.message_flags() | cut)?;
     Ok(received.len)
 }
 

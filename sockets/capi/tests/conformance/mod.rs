@@ -18,7 +18,7 @@ const JOBS: &str = "8";
 /// Seconds for one case. The suite's own limit is for quiet machines.
 const LIMIT: &str = "10";
 /// For all cases on one stack.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A suite with fewer cases says too little.
 const LEAST_CASES: usize = 400;
@@ -93,7 +93,7 @@ fn verdicts<'a>(lines: impl IntoIterator<Item = &'a str>) -> Verdicts {
 
 fn on_the_kernel(suite: &Path) -> Option<Verdicts> {
     let folder = tempfile::tempdir().unwrap();
-    let guest = match Guest::boot(folder.path(), 1, PATIENCE) {
+    let guest = match Guest::boot(folder.path(), 1, TIMEOUT) {
         Ok(guest) => guest,
         Err(why) => {
             skipped(&why);
@@ -104,7 +104,7 @@ fn on_the_kernel(suite: &Path) -> Option<Verdicts> {
     // A kernel does not interleave messages (RFC 8260) unless it is told so.
     let interleaves = "sysctl -qw net.sctp.intl_enable=1";
     let line = format!("{interleaves} && {} -j {JOBS} --limit {LIMIT}", suite.display());
-    let (_, said) = guest.run_for(&line, PATIENCE);
+    let (_, said) = guest.run_for(&line, TIMEOUT);
     Some(verdicts(said.iter().map(String::as_str)))
 }
 

@@ -22,11 +22,11 @@ enum Passed {
 fn receive(conn: &Conn) -> Result<Passed, Errno> {
     let (mut byte, mut space) =
         ([0; 1], [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))]);
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let fd = conn.fd.get_ref();
-    let bytes = recvmsg(fd, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?.bytes;
-    let passed = control.drain().find_map(|message| match message {
+    let bytes = recvmsg(fd, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, flags)?.bytes;
+    let passed = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
         _ => None,
     });

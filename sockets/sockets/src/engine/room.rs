@@ -26,7 +26,7 @@ impl Engine {
 }
 
 /// Answers `CheckSend` once it is not EAGAIN, unless the client has given up; with the `last` descriptor at once.
-pub(super) async fn serve_patient(engine: &Shared, request: &Request, conn: &Conn, last: bool) {
+pub(super) async fn serve_waiting(engine: &Shared, request: &Request, conn: &Conn, last: bool) {
     loop {
         yield_now().await;
         let socket = engine.borrow().sockets.get(&request.socket).map(|s| Rc::clone(&s.room));

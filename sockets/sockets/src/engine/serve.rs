@@ -25,7 +25,7 @@ use super::calls::Answer;
 use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
-use super::room::serve_patient;
+use super::room::serve_waiting;
 use super::shared::{Shared, answer, first_frame};
 use super::socket::{Conn, watch};
 use tresse_socket_protocol::abi::errno;
@@ -254,7 +254,7 @@ impl Server {
 
 /// Waits until no program has a socket, and then, for a while, until the associations have ended.
 async fn drain(engine: &Shared, stop: Stop, hurry: impl Future<Output = ()>) {
-    let patient = async {
+    let served = async {
         let deadline = Instant::now() + stop.grace;
         while !engine.borrow().sockets.is_empty() {
             if stop.close {
@@ -266,7 +266,7 @@ async fn drain(engine: &Shared, stop: Stop, hurry: impl Future<Output = ()>) {
         let _ = timeout_at(deadline, all_ended(engine)).await;
     };
     tokio::select! {
-        () = patient => {}
+        () = served => {}
         () = hurry => engine.borrow_mut().close_all(true),
     }
     // Peers may be told that nobody is here any more.
@@ -389,7 +389,7 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                     .await;
             }
         }
-        Op::CheckSend if request.b != 0 => serve_patient(&engine, &request, &conn, last).await,
+        Op::CheckSend if request.b != 0 => serve_waiting(&engine, &request, &conn, last).await,
         Op::Long => serve_long(&engine, &request, &conn).await,
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);

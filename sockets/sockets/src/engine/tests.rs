@@ -40,15 +40,15 @@ use tresse_socket_protocol::protocol::*;
 /// An engine that talks to itself, so that its port must be known before it has it.
 fn bind_to_itself(path: &Path, profile: &Arc<Profile>) -> Server {
     loop {
-        let probe = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let local: SocketAddr = probe.local_addr().unwrap();
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let local: SocketAddr = free.local_addr().unwrap();
         let settings = Settings {
             carrier: local.into(),
             peer_udp_port: local.port(),
             profile: Arc::clone(profile),
             ..Settings::default()
         };
-        drop(probe);
+        drop(free);
         match Server::bind(path, &settings) {
             // Another test was faster.
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
