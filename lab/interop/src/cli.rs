@@ -38,13 +38,13 @@ enum Command {
 
 #[derive(Args)]
 struct MatrixArgs {
-    /// Against whom, with commas between. Default: everybody.
+    /// Peers to test against, separated by commas. Default: all.
     #[arg(long, value_delimiter = ',')]
     peers: Vec<Stack>,
-    /// What is tried, with commas between. Default: everything.
+    /// Cells to play, separated by commas. Default: all.
     #[arg(long, value_delimiter = ',')]
     cells: Vec<Subject>,
-    /// As what. Default: both.
+    /// Role of Tresse. Default: both.
     #[arg(long)]
     role: Option<Role>,
     /// All cells, with a few megabytes in the place of 100.

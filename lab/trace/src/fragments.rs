@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_patience_ends() {
+    fn memory_is_bounded_and_waiting_ends() {
         let (mut f, mut skipped) = (Fragments::default(), Skipped::default());
         for n in 0..5000 {
             assert!(f.add(key(n), fragment(65_520, true, &[0; 8]), &mut skipped).is_none());

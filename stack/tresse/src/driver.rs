@@ -87,7 +87,7 @@ impl Driver {
     ) -> Driver {
         let parts = shared.member.as_ref().map_or(0, |member| member.count);
         let outbox = std::iter::repeat_with(Mail::default).take(parts).collect();
-        // Who may not ask looks at them now and then.
+        // Without the right to listen to the system, addresses are read at intervals instead.
         let changes = shared.of_system.then(|| Changes::watch(runtime).ok()).flatten();
         Driver {
             shared,

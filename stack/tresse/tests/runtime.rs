@@ -16,7 +16,7 @@ use tresse::runtime::{
 use tresse::{Association, Bytes, Config, Driver, Ecn, Endpoint, Peer};
 
 /// As long as none of these tests ever takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What every runtime must be able to do: messages there and back, and a graceful end.
 async fn echo(client: Endpoint, server: Endpoint, peer: (SocketAddr, u16), messages: u32) {
@@ -177,8 +177,8 @@ fn park_on<T>(future: impl Future<Output = T>) -> T {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return value;
         }
-        assert!(begun.elapsed() < PATIENCE, "nobody wakes it");
-        thread::park_timeout(PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT, "nobody wakes it");
+        thread::park_timeout(TIMEOUT);
     }
 }
 

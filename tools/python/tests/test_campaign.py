@@ -101,7 +101,7 @@ def test_no_worker_and_no_scheduler_any_more(tmp_path, monkeypatch, cluster, sma
         worker.kill()
     while client.nthreads():
         time.sleep(0.05)
-    monkeypatch.setattr(tresse.campaigns, "PATIENCE", 1)
+    monkeypatch.setattr(tresse.campaigns, "TIMEOUT", 1)
     with pytest.raises(tresse.LabError, match="the scheduler has no worker: start one with `dask worker tcp://"):
         tresse.campaign("hurtig/fig2", on=client, out=tmp_path)
 

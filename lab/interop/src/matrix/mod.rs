@@ -244,7 +244,7 @@ impl Subject {
 /// One cell of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cell {
-    /// Against whom.
+    /// The other stack.
     pub peer: Stack,
     /// Tresse's part.
     pub role: Role,

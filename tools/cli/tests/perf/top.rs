@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::processes::{PATIENCE, Process, Server, failure, text};
+use crate::processes::{Process, Server, TIMEOUT, failure, text};
 
 /// Where a process serves its metrics, as it says on its standard error.
 fn metrics_address(process: &mut Process) -> String {
@@ -30,7 +30,7 @@ fn top_shows_the_associations_of_a_running_server() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let table = loop {
         let table = top();
         if table.contains("active") {

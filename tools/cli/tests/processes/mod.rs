@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Retransmission timers for hosts that are microseconds apart, and few tries.
 pub(crate) const IMPATIENT: [&str; 10] = [
@@ -45,7 +45,7 @@ impl Process {
 
     /// Waits for its end. Its output is small enough for the pipes.
     pub(crate) fn end(mut self) -> Output {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let status = loop {
             match self.0.try_wait().unwrap() {
                 Some(status) => break status,

@@ -26,7 +26,7 @@ MOST_RUNS = 200
 #: Tasks for each thread of the cluster, if there are as many runs: a quick worker gets more of them.
 TASKS_A_THREAD = 8
 #: How long a scheduler may be without any worker, in seconds.
-PATIENCE = 30
+TIMEOUT = 30
 #: A task whose worker is lost is given to another one this many times: after that it is the task that kills workers.
 RETRIES = 5
 
@@ -99,7 +99,7 @@ def _check_versions(client: "Client") -> None:
     if not client.nthreads():
         _say("the scheduler has no worker yet")
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=TIMEOUT)
         except Exception as error:  # Of a kind that depends on the version of Dask.
             address = client.scheduler.address if client.scheduler else "ADDRESS"
             raise LabError(f"the scheduler has no worker: start one with `dask worker {address}`") from error
