@@ -51,14 +51,14 @@ class Mobile(Signed):
         self.number += 1
         return self.refused()
 
-    def refused(self, patience=5.0):
-        number, *refused = self.answer(patience)
+    def refused(self, timeout=5.0):
+        number, *refused = self.answer(timeout)
         assert number == (self.number - 1) & 0xFFFFFFFF, (number, self.number)
         return refused
 
-    def answer(self, patience=5.0):
+    def answer(self, timeout=5.0):
         """Its number and what it refuses, of the next ASCONF-ACK chunk. Heartbeats are answered meanwhile."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while (left := end - time.monotonic()) > 0:
             for kind, _, body in chunks_of(self.receive(left) or b""):
                 if kind == HEARTBEAT:

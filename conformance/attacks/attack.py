@@ -93,13 +93,13 @@ class Victim:
         self.cpu_before = self.cpu()
         self.memory_before = self.memory()
 
-    def serves(self, patience=10):
+    def serves(self, timeout=10):
         """Whether it does what it is there for, for a peer with good manners."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while True:
             peer = sctp.Peer()
             try:
-                peer.connect(patience=2)
+                peer.connect(timeout=2)
                 if self.answers:
                     peer.message(b"are you there?")
                     peer.expect(sctp.DATA, 2)

@@ -17,9 +17,9 @@ def play(victim):
     peer = Peer().connect()
     infos, largest, sent = [], 0, 0
 
-    def look(patience):
+    def look(timeout):
         nonlocal largest
-        while (datagram := peer.receive(patience)) is not None:
+        while (datagram := peer.receive(timeout)) is not None:
             kinds = {kind: body for kind, _, body in chunks_of(datagram)}
             if HEARTBEAT in kinds:
                 # Small ones are answered honestly: the address is confirmed by them. Large ones never arrived.

@@ -159,7 +159,7 @@ def kept(peer):
 
 def crossing(peer):
     """Each is answered by a request of the victim, which is not answered: it is one at a time, sent again with the
-    patience of data (section 5.1.1), whatever is asked meanwhile."""
+    timeout of data (section 5.1.1), whatever is asked meanwhile."""
     peer.echoes(b"so that there is something to reset")
     assert peer.asks(peer.request(INCOMING, streams=list(range(10)) * 2000)) in ([], [IN_PROGRESS])
     peer.sent = peer.received = 0

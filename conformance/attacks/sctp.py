@@ -125,9 +125,9 @@ class Peer:
         """Sends what is to be believed."""
         self.send(*chunks)
 
-    def receive(self, patience=5.0):
+    def receive(self, timeout=5.0):
         """The next packet; `None` if none comes."""
-        self.socket.settimeout(max(patience, 1e-4))
+        self.socket.settimeout(max(timeout, 1e-4))
         try:
             datagram = self.socket.recv(65536)
         except (TimeoutError, ConnectionRefusedError, BlockingIOError):
@@ -135,14 +135,14 @@ class Peer:
         self.received += len(datagram) + 28
         return datagram
 
-    def expect(self, kind, patience=5.0):
+    def expect(self, kind, timeout=5.0):
         """The body of the first chunk of a kind that comes."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while (left := end - time.monotonic()) > 0:
             for found, _, body in chunks_of(self.receive(left) or b""):
                 if found == kind:
                     return body
-        raise AssertionError(f"no chunk of type {kind} within {patience} s")
+        raise AssertionError(f"no chunk of type {kind} within {timeout} s")
 
     def answers(self, *chunks, raw=()):
         """What comes for a packet with these chunks, or for packets that are `raw`: (type, flags, body) of each chunk
@@ -175,10 +175,10 @@ class Peer:
                     drawn += kinds
         return drawn
 
-    def drain(self, patience=0.0):
+    def drain(self, timeout=0.0):
         """All chunks that are there, or come until nothing comes for a while."""
         found = []
-        while (datagram := self.receive(patience)) is not None:
+        while (datagram := self.receive(timeout)) is not None:
             found.extend(chunks_of(datagram))
         return found
 
@@ -186,12 +186,12 @@ class Peer:
         body = struct.pack(">IIHHI", self.tag, self.window, streams, streams, self.first)
         return chunk(INIT, body + parameters)
 
-    def connect(self, parameters=b"", streams=10, patience=5.0):
+    def connect(self, parameters=b"", streams=10, timeout=5.0):
         cookie = None
         for _ in range(5):
             self.send(self.init(parameters, streams), tag=0)
             try:
-                ack = self.expect(INIT_ACK, patience / 5)
+                ack = self.expect(INIT_ACK, timeout / 5)
             except AssertionError:
                 continue
             self.their_tag, _, _, _, self.their_tsn = struct.unpack_from(">IIHHI", ack)
@@ -200,7 +200,7 @@ class Peer:
             break
         assert cookie, "no INIT ACK"
         self.send_cookie(cookie)
-        self.expect(COOKIE_ACK, patience)
+        self.expect(COOKIE_ACK, timeout)
         return self
 
     def send_cookie(self, cookie):
