@@ -66,6 +66,8 @@ struct Flight {
     /// Where it left from, if the system did not choose.
     source: Option<IpAddr>,
     sent: Time,
+    /// How often.
+    times: u32,
     /// When the T-4 RTO timer expires.
     due: Option<Time>,
 }
@@ -202,6 +204,7 @@ impl Requests {
             path,
             source: None,
             sent: Time::ZERO,
+            times: 0,
             due: None,
         });
     }
@@ -216,7 +219,13 @@ impl Requests {
         if let Some(flight) = &mut self.flight {
             (flight.path, flight.source) = (path, source);
             (flight.sent, flight.due) = (now, Some(due));
+            flight.times += 1;
         }
+    }
+
+    /// How often it has left, and was not answered.
+    pub(crate) fn unanswered(&self) -> u32 {
+        self.flight.as_ref().map_or(0, |flight| flight.times)
     }
 
     /// Where it left from last.

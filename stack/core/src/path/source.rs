@@ -303,6 +303,12 @@ impl Sources {
         told.min_by_key(|l| (self.is_leaving(*l), std::cmp::Reverse(common_prefix(*l, remote))))
     }
 
+    /// One that the peer is asked to forget, and is to be told of anew.
+    pub(crate) fn back_again(&self, remote: IpAddr) -> Option<IpAddr> {
+        let mut told = self.to_be_told(&[remote]).into_iter();
+        told.find(|address| self.is_leaving(*address) && reaches(*address, remote))
+    }
+
     /// Addresses of the host that a peer at `remotes` would not see, but those of a NAT instead.
     pub(crate) fn hidden(&self, remotes: &[IpAddr]) -> Vec<IpAddr> {
         let remote = remotes.first();

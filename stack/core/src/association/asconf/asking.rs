@@ -143,11 +143,12 @@ impl AddressChanges {
 
     //= RFC 5061 5.3-3 5.3-8 5.3-14 5.3-26
     /// Where it leaves from, if not from the source of the path: from none that it deletes (F6), from the one that is added if
-    /// there is no other (F1), and if the peer sees another address instead, from that in any case. If all of these are gone, any
+    /// there is no other, or no answer came to it (F1), and if the peer sees another address instead, from that in any case. If all of these are gone, any
     /// address of the host does: the peer finds the association by the one that the chunk names (§4.1.1, §5.2 D2).
     ///
-    /// If what is deleted is back meanwhile and all that is left, it leaves from there, against F4 and F6: whoever keeps to them says
-    /// nothing until the association dies. A peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
+    /// If what is deleted is back meanwhile, and all that is left or no answer came to another one, it leaves from there, against F4
+    /// and F6: whoever keeps to them says nothing until the association dies, as it does where the peer has no way to the others. A
+    /// peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
         let under_way = || self.agreed.iter().flat_map(|c| c.requests.under_way());
@@ -159,8 +160,14 @@ impl AddressChanges {
         };
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
         let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
+        let tries_others = self.agreed.as_ref().is_some_and(|c| c.requests.unanswered() % 2 == 1);
+        let other = || match tries_others {
+            true => sources.back_again(p.remote()).or_else(|| added(true)),
+            false => None,
+        };
         added(false)
             .or_else(|| primary().map(|r| r.address))
+            .or_else(other)
             .or_else(usable)
             .or_else(|| added(true))
             .or_else(|| sources.to_ask_from(p.remote()))
