@@ -366,8 +366,8 @@ mod tests {
             .into_iter()
             .filter(|cause| Class::of_cause(cause.name()) == Class::Other)
             .collect();
-        use LossCause::{PacketDropReport, PathFailure, Redundant, Rescheduled};
-        assert_eq!(other, [PathFailure, Rescheduled, Redundant, PacketDropReport]);
+        use LossCause::{PacketDropReport, PathFailure, Redundant, Rescheduled, ZeroWindowProbe};
+        assert_eq!(other, [PathFailure, ZeroWindowProbe, Rescheduled, Redundant, PacketDropReport]);
         assert_eq!(Class::of_cause(LossCause::Timeout.name()), Class::Timeout);
         assert_eq!(Class::of_cause(LossCause::Rack.name()), Class::Early);
     }
