@@ -223,8 +223,8 @@ pub enum Event {
     /// The peer has removed one of its addresses (SCTP_ADDR_REMOVED, RFC 6458 §6.1.2). What was in flight there leaves again over
     /// another path.
     PeerAddressRemoved(PathId, IpAddr),
-    /// Something about the authentication of chunks is to be known (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can cause at will is left out
-    /// while 256 events wait, as [`PeerError`](Self::PeerError) is.
+    /// Something about the authentication of chunks is to be known (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can
+    /// cause at will is left out while 256 events wait, as [`PeerError`](Self::PeerError) is.
     Authentication(AuthenticationEvent),
     /// The peer began a graceful shutdown; no further message is accepted for sending.
     PeerShutdown,

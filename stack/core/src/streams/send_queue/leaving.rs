@@ -1,4 +1,5 @@
-//! The message, or the messages, of which a part has left: one that goes on at once, or many that wait for their turn (`open.rs`).
+//! The message, or the messages, of which a part has left: one that goes on at once, or many that wait for their turn
+//! (`open.rs`).
 
 use tresse_wire::{Mid, StreamId};
 
