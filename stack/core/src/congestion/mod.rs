@@ -12,6 +12,7 @@ mod cubic;
 mod cwnd_update;
 mod hystart_plus_plus;
 mod lia;
+mod loss_differentiation;
 mod olia;
 mod prr;
 mod rfc9260;
@@ -34,6 +35,8 @@ use rfc9260::Rfc9260;
 pub(crate) use cwnd_update::has_advanced;
 /// What ends the first slow start before a loss does.
 use hystart_plus_plus::SlowStartExit;
+/// Which losses cut a window.
+pub(crate) use loss_differentiation::LossDifferentiation;
 /// What lowers a window during Fast Recovery step by step.
 pub(crate) use prr::RateReduction;
 /// How low a loss takes ssthresh.

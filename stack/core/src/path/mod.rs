@@ -98,7 +98,7 @@ impl Path {
             settings,
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
-            window: Window::new(control, limit),
+            window: Window::new(control, &config.profile.congestion, limit),
             bursts: Bursts::new(multipath, concurrent, sets_rate),
             mtu_told: mtu.told(),
             mtu,

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use super::marks::Marks;
-use crate::congestion::{CongestionControl, Controller, RateReduction, SsthreshFloor};
+use crate::congestion::{
+    CongestionControl, Controller, LossDifferentiation, RateReduction, SsthreshFloor,
+};
 use crate::profile::{CongestionParameters, Profile};
 use crate::scoreboard::PathAck;
 use crate::time::Time;
@@ -37,6 +39,7 @@ pub(super) trait FlightLimit: std::fmt::Debug + Send + Sync {
 pub(crate) struct Window {
     control: Controller,
     limit: Option<Box<dyn FlightLimit>>,
+    differentiation: Option<Box<LossDifferentiation>>,
     /// During fast recovery.
     reduction: Option<RateReduction>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
@@ -56,13 +59,19 @@ pub(crate) struct Window {
 impl Window {
     /// Bytes that it holds beside itself.
     pub(super) fn boxed(&self) -> usize {
-        self.limit.as_ref().map_or(0, |limit| size_of_val(limit.as_ref()))
+        let differentiation = self.differentiation.as_deref().map_or(0, size_of_val);
+        self.limit.as_ref().map_or(0, |limit| size_of_val(limit.as_ref())) + differentiation
     }
 
-    pub(super) fn new(control: Controller, limit: Option<Box<dyn FlightLimit>>) -> Window {
+    pub(super) fn new(
+        control: Controller,
+        parameters: &CongestionParameters,
+        limit: Option<Box<dyn FlightLimit>>,
+    ) -> Window {
         Window {
             control,
             limit,
+            differentiation: LossDifferentiation::new(parameters),
             reduction: None,
             fast_recovery_exit: None,
             flight_at_send: 0,
@@ -155,6 +164,9 @@ impl Window {
     pub(super) fn start_over(&mut self, control: Controller) {
         self.control = control;
         self.reduction = None;
+        if let Some(differentiation) = &mut self.differentiation {
+            **differentiation = LossDifferentiation::default();
+        }
         self.marks.start_over();
     }
 
@@ -218,6 +230,29 @@ impl Window {
         }
     }
 
+    /// A SACK acknowledged something that was sent here: how long that took.
+    #[inline]
+    pub(crate) fn watch_delay(&mut self, now: Time, ack: &PathAck) {
+        if let Some(differentiation) = &mut self.differentiation {
+            differentiation.on_ack(now, ack);
+        }
+    }
+
+    /// A chunk that was sent here is lost.
+    #[inline]
+    pub(crate) fn on_lost(&mut self) {
+        if let Some(differentiation) = &mut self.differentiation {
+            differentiation.on_lost();
+        }
+    }
+
+    /// A loss that was found now cuts nothing: the packets behind it saw no queue.
+    pub(crate) fn is_random(&self, pmdcs: usize) -> bool {
+        let control = self.control.get();
+        let differentiation = self.differentiation.as_ref().filter(|_| !control.is_model_based());
+        !self.is_recovering() && differentiation.is_some_and(|d| d.is_random(control.cwnd(), pmdcs))
+    }
+
     /// The application, or the peer's window, left room unused.
     pub(crate) fn on_starved(&mut self) {
         if let Some(limit) = &mut self.limit {
@@ -269,6 +304,17 @@ impl Window {
     pub(crate) fn spare(&mut self, among: usize) {
         let Some(limit) = &self.limit else { return };
         let held = limit.spared(among).min(self.cwnd_at_loss);
+        self.hold(held);
+    }
+
+    /// After a cut: the window need not fall below what the path holds without the queue that the round trips show.
+    pub(crate) fn keep(&mut self) {
+        let Some(differentiation) = &self.differentiation else { return };
+        let held = (self.cwnd_at_loss as f64 * differentiation.kept()) as usize;
+        self.hold(held);
+    }
+
+    fn hold(&mut self, held: usize) {
         let control = self.control.get_mut();
         if held > control.ssthresh() && !control.is_model_based() {
             control.set_window(held.max(control.cwnd()), held);

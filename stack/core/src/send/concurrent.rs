@@ -58,6 +58,9 @@ impl Strategy for Concurrent {
         paths[path].window.spare(among);
     }
 
+    /// Here the limit of the queue has measured it.
+    fn keep_window(&self, _path: &mut Path) {}
+
     fn begin_low(&self, _path: &mut Path, _profile: &Profile) {}
 
     fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, _profile: &Profile) {

@@ -45,6 +45,10 @@ impl Strategy for Single {
 
     fn spare_window(&self, _paths: &mut Paths, _path: PathId) {}
 
+    fn keep_window(&self, path: &mut Path) {
+        path.window.keep();
+    }
+
     fn begin_low(&self, path: &mut Path, profile: &Profile) {
         let (pmdcs, calm) = (path.pmdcs(), path.calm.is_calm());
         path.window.begin_low(&profile.congestion, pmdcs, calm);

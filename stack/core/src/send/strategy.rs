@@ -38,6 +38,8 @@ pub(super) trait Strategy {
     fn window(&self, path: &Path) -> usize;
     /// After a cut: the window need not fall below what the path holds without a queue.
     fn spare_window(&self, paths: &mut Paths, path: PathId);
+    /// After a loss has cut it: nor below what round trips show of that.
+    fn keep_window(&self, path: &mut Path);
     /// A recovery has begun, and cut the window.
     fn begin_low(&self, path: &mut Path, profile: &Profile);
     /// A retransmission of a recovery is lost.

@@ -152,6 +152,9 @@ impl Context<'_> {
             self.paths[path].window.lower_to(most);
         }
         self.strategy.spare_window(self.paths, path);
+        if !marked {
+            self.strategy.keep_window(&mut self.paths[path]);
+        }
         self.trace_window(data.board(), path, cause);
     }
 

@@ -148,6 +148,9 @@ impl Sender {
         cx.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
         cx.journal.stats.lost_chunks[cause.index()] += 1;
         cx.paths[path].counters.lost_chunks += 1;
+        if cause.is_loss() {
+            cx.paths[path].window.on_lost();
+        }
         //= RFC 7496 3.1-2
         self.abandonment.judge_lost(cx, &mut self.data, seq);
         path.bit()
@@ -177,6 +180,13 @@ impl Sender {
         mut cuts: SmallVec<[Cut; 2]>,
     ) {
         let paths = cx.strategy.fresh_recoveries(cx.paths, paths);
+        let random = |path: &PathId| cx.paths[*path].window.is_random(cx.paths[*path].pmdcs());
+        let random = cx.paths.ids().filter(random).fold(0, |bits, path| bits | path.bit());
+        let (random, paths) = (paths & random, paths & !random);
+        if random != 0 {
+            // A fast retransmit leaves at once (RFC 9260 §7.2.4 rule 3), whatever follows from it.
+            self.overrides.retransmit(cx.profile());
+        }
         if paths == 0 {
             return; // What is marked leaves as cwnd allows; cwnd is not cut again.
         }

@@ -182,7 +182,9 @@ impl Sender {
         }
         let next = self.data.board().next_seq();
         for (i, ack) in outcome.paths.iter().enumerate() {
-            cx.strategy.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
+            let path = &mut cx.paths[PathId(i as u8)];
+            path.window.watch_delay(now, ack);
+            cx.strategy.watch_queue(now, path, ack, next);
         }
     }
 
