@@ -46,7 +46,7 @@ const LATEST: usize = 3;
 
 /// What the round trips and losses of one path have shown.
 #[derive(Debug, Default)]
-pub(crate) struct LossDifferentiation {
+pub(crate) struct CongestionSigns {
     base: Windowed<10>,
     latest: [Duration; LATEST],
     samples: usize,
@@ -54,9 +54,9 @@ pub(crate) struct LossDifferentiation {
     lost: f64,
 }
 
-impl LossDifferentiation {
+impl CongestionSigns {
     /// One, if a profile asks for it.
-    pub(crate) fn new(parameters: &CongestionParameters) -> Option<Box<LossDifferentiation>> {
+    pub(crate) fn new(parameters: &CongestionParameters) -> Option<Box<CongestionSigns>> {
         parameters.loss_differentiation.then(Box::default)
     }
 
@@ -115,8 +115,8 @@ mod tests {
     const PACKET: usize = 1000;
 
     /// Of a path whose packets took these milliseconds, one a second.
-    fn after(rtts: &[u64]) -> LossDifferentiation {
-        let mut all = LossDifferentiation::default();
+    fn after(rtts: &[u64]) -> CongestionSigns {
+        let mut all = CongestionSigns::default();
         let mut now = Time::ZERO;
         for (seq, rtt) in (1..).zip(rtts) {
             let sent = now;

@@ -36,7 +36,7 @@ pub(crate) use cwnd_update::has_advanced;
 /// What ends the first slow start before a loss does.
 use hystart_plus_plus::SlowStartExit;
 /// Which losses cut a window.
-pub(crate) use loss_differentiation::LossDifferentiation;
+pub(crate) use loss_differentiation::CongestionSigns;
 /// What lowers a window during Fast Recovery step by step.
 pub(crate) use prr::RateReduction;
 /// How low a loss takes ssthresh.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::marks::Marks;
 use crate::congestion::{
-    CongestionControl, Controller, LossDifferentiation, RateReduction, SsthreshFloor,
+    CongestionControl, CongestionSigns, Controller, RateReduction, SsthreshFloor,
 };
 use crate::profile::{CongestionParameters, Profile};
 use crate::scoreboard::PathAck;
@@ -39,7 +39,7 @@ pub(super) trait FlightLimit: std::fmt::Debug + Send + Sync {
 pub(crate) struct Window {
     control: Controller,
     limit: Option<Box<dyn FlightLimit>>,
-    differentiation: Option<Box<LossDifferentiation>>,
+    signs: Option<Box<CongestionSigns>>,
     /// During fast recovery.
     reduction: Option<RateReduction>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
@@ -59,8 +59,8 @@ pub(crate) struct Window {
 impl Window {
     /// Bytes that it holds beside itself.
     pub(super) fn boxed(&self) -> usize {
-        let differentiation = self.differentiation.as_deref().map_or(0, size_of_val);
-        self.limit.as_ref().map_or(0, |limit| size_of_val(limit.as_ref())) + differentiation
+        let signs = self.signs.as_deref().map_or(0, size_of_val);
+        self.limit.as_ref().map_or(0, |limit| size_of_val(limit.as_ref())) + signs
     }
 
     pub(super) fn new(
@@ -71,7 +71,7 @@ impl Window {
         Window {
             control,
             limit,
-            differentiation: LossDifferentiation::new(parameters),
+            signs: CongestionSigns::new(parameters),
             reduction: None,
             fast_recovery_exit: None,
             flight_at_send: 0,
@@ -164,8 +164,8 @@ impl Window {
     pub(super) fn start_over(&mut self, control: Controller) {
         self.control = control;
         self.reduction = None;
-        if let Some(differentiation) = &mut self.differentiation {
-            **differentiation = LossDifferentiation::default();
+        if let Some(signs) = &mut self.signs {
+            **signs = CongestionSigns::default();
         }
         self.marks.start_over();
     }
@@ -233,24 +233,24 @@ impl Window {
     /// A SACK acknowledged something that was sent here: how long that took.
     #[inline]
     pub(crate) fn watch_delay(&mut self, now: Time, ack: &PathAck) {
-        if let Some(differentiation) = &mut self.differentiation {
-            differentiation.on_ack(now, ack);
+        if let Some(signs) = &mut self.signs {
+            signs.on_ack(now, ack);
         }
     }
 
     /// A chunk that was sent here is lost.
     #[inline]
     pub(crate) fn on_lost(&mut self) {
-        if let Some(differentiation) = &mut self.differentiation {
-            differentiation.on_lost();
+        if let Some(signs) = &mut self.signs {
+            signs.on_lost();
         }
     }
 
     /// A loss that was found now cuts nothing: the packets behind it saw no queue.
     pub(crate) fn is_random(&self, pmdcs: usize) -> bool {
         let control = self.control.get();
-        let differentiation = self.differentiation.as_ref().filter(|_| !control.is_model_based());
-        !self.is_recovering() && differentiation.is_some_and(|d| d.is_random(control.cwnd(), pmdcs))
+        let signs = self.signs.as_ref().filter(|_| !control.is_model_based());
+        !self.is_recovering() && signs.is_some_and(|d| d.is_random(control.cwnd(), pmdcs))
     }
 
     /// The application, or the peer's window, left room unused.
@@ -309,8 +309,8 @@ impl Window {
 
     /// After a cut: the window need not fall below what the path holds without the queue that the round trips show.
     pub(crate) fn keep(&mut self) {
-        let Some(differentiation) = &self.differentiation else { return };
-        let held = (self.cwnd_at_loss as f64 * differentiation.kept()) as usize;
+        let Some(signs) = &self.signs else { return };
+        let held = (self.cwnd_at_loss as f64 * signs.kept()) as usize;
         self.hold(held);
     }
 
