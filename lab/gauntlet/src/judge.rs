@@ -32,7 +32,8 @@ pub fn measure(world: &World, profile: &Arc<Profile>) -> Result<Measures, String
 }
 
 fn once(world: &World, profile: &Arc<Profile>, replication: u64) -> Result<Measures, String> {
-    let cast = |alone| Cast { profile: Arc::clone(profile), alone, bulk: true, replication };
+    let cast =
+        |alone| Cast { profile: Arc::clone(profile), alone, bulk: true, others: None, replication };
     let ours = play(world, &cast(None))?;
     let laws = Law::of(world);
     let mut alone = Vec::new();

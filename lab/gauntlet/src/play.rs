@@ -20,6 +20,8 @@ pub struct Cast {
     pub alone: Option<usize>,
     /// Whether we send bulk; what is thin we send in any case.
     pub bulk: bool,
+    /// Protocol behaviour of those who compete; `None`: what the world says.
+    pub others: Option<Arc<Profile>>,
     /// Replication, from 0: other random numbers of the network.
     pub replication: u64,
 }

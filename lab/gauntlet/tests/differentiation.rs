@@ -10,19 +10,22 @@ use tresse_gauntlet::{Family, World};
 /// Worlds, of which one in five has a shared bottleneck.
 const WORLDS: std::ops::Range<u64> = 0..150;
 
-/// What all get of the bottleneck, and what we send again of that, in worlds where everybody is `profile`.
-fn among_themselves(profile: &'static str) -> (f64, f64) {
+/// What all get of the bottleneck, and what we send again of that, in worlds where everybody is `tresse` with
+/// `parameters`.
+fn among_themselves(parameters: &str) -> (f64, f64) {
+    let profile = Profile::tresse().with_overrides(parameters).unwrap();
+    let profile = Arc::new(profile);
     let cast = Cast {
-        profile: Arc::new(Profile::named(profile).unwrap()),
+        profile: Arc::clone(&profile),
         alone: None,
         bulk: true,
+        others: Some(profile),
         replication: 0,
     };
     let (mut used, mut again, mut sent, mut worlds) = (0.0, 0.0, 0.0, 0.0);
     for seed in WORLDS.filter(|seed| Family::of(*seed) == Family::Shared) {
-        let mut world = World::draw(seed);
-        let Some(shared) = &mut world.shared else { continue };
-        shared.profile = profile;
+        let world = World::draw(seed);
+        let Some(shared) = &world.shared else { continue };
         let capacity = shared.forward.bandwidth_kbps.unwrap() / 1e3;
         let played = play::play(&world, &cast).unwrap_or_else(|error| panic!("{error}\n{world}"));
         used += (played.bottleneck_mbps + played.others_mbps.iter().sum::<f64>()) / capacity;
@@ -36,8 +39,8 @@ fn among_themselves(profile: &'static str) -> (f64, f64) {
 
 #[test]
 fn among_themselves_they_lose_no_more_and_use_no_less() {
-    let (used, again) = among_themselves("tresse");
-    let (used_so, again_so) = among_themselves("tresse+loss-differentiation");
+    let (used, again) = among_themselves("");
+    let (used_so, again_so) = among_themselves("congestion.loss_differentiation = true");
     println!("used {used:.3} and {used_so:.3}, sent again {again:.4} and {again_so:.4}");
     assert!(again_so < 1.2 * again, "{again_so} of what is sent, and {again}");
     assert!(used_so > 0.98 * used, "{used_so} of the bottleneck, and {used}");

@@ -11,7 +11,7 @@ use tresse_sim::{Change, HostId, LinkId, Route, Simulation};
 
 use super::{Cast, Played, milliseconds, percentile};
 use crate::source::{Source, ThinStream, thin_number};
-use crate::world::{Competitor, FULL, Path, Shared, World, bits_per_s};
+use crate::world::{Competitor, FULL, Path, World, bits_per_s};
 
 const PORT: u16 = 5000;
 /// More events than any world needs.
@@ -94,12 +94,12 @@ impl Network {
             shared: None,
             through: Vec::new(),
         };
-        network.connect(world).map_err(|e| format!("a link: {e}"))?;
+        network.connect(world, cast).map_err(|e| format!("a link: {e}"))?;
         Ok(network)
     }
 
     /// Links all hosts.
-    fn connect(&mut self, world: &World) -> Result<(), String> {
+    fn connect(&mut self, world: &World, cast: &Cast) -> Result<(), String> {
         let routers = world.shared.as_ref().map(|_| Pair {
             sender: self.simulation.add_node("near", Box::new(Router::new())),
             receiver: self.simulation.add_node("far", Box::new(Router::new())),
@@ -114,9 +114,11 @@ impl Network {
             self.paths.push(built);
         }
         let Some((shared, routers)) = world.shared.as_ref().zip(routers) else { return Ok(()) };
+        let known = || Arc::new(Profile::named(shared.profile).expect("a built-in profile"));
+        let others = cast.others.clone().unwrap_or_else(known);
         for (number, competitor) in shared.competitors.iter().enumerate() {
             let number = COMPETITOR + number;
-            let pair = add_competitor(&mut self.simulation, world, shared, competitor, number);
+            let pair = add_competitor(&mut self.simulation, world, &others, competitor, number);
             let link = |delay_ms| LinkConfig { delay_ms, jitter_ms: 0.1, ..LinkConfig::default() };
             let (forward, backward) = (link(competitor.there_ms), link(competitor.back_ms));
             self.path(pair, number, &Path { forward, backward }, Some(routers))?;
@@ -326,12 +328,11 @@ fn add_pair(simulation: &mut Simulation, world: &World, cast: &Cast) -> Pair {
 fn add_competitor(
     simulation: &mut Simulation,
     world: &World,
-    shared: &Shared,
+    profile: &Arc<Profile>,
     competitor: &Competitor,
     number: usize,
 ) -> Pair {
-    let profile = Arc::new(Profile::named(shared.profile).expect("a built-in profile"));
-    let association = association(&profile, world.buffer);
+    let association = association(profile, world.buffer);
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
         local_addresses: vec![address(number, host)],
