@@ -18,8 +18,8 @@
 //! a shorter one drains without leaving the path empty.
 //!
 //! It cannot collapse, by the bounds that do not look at our own part of the queue. `many`: where several such flows share a queue of a
-//! few packets each of them has less than three there, and all the same none loses more than one chunk in thirty for long. 5 ms: a
-//! queue management that keeps the delay at that (CoDel, RFC 8289) is heard. Of a window of four packets three would
+//! few packets each of them has less than three there, and all the same none loses more than one chunk in thirty for long. 5 ms: the
+//! target of CoDel (RFC 8289), whose drops are heard where packets behind them have waited longer. Of a window of four packets three would
 //! explain any queue. On a slow link a single packet takes longer: there every loss cuts. Marks (RFC 3168) are never random, nor are timeouts.
 
 use std::time::Duration;

@@ -268,9 +268,9 @@ parameters! {
         /// an early end where the round trip varies without a queue. Default false.
         hystart_plus_plus: bool = false,
         /// A loss cuts the window only if the packets behind it have waited in a queue, or if many are lost; one that does leaves what
-        /// the path holds without a queue, a half to 0.8 (TCP Veno, H-TCP: `congestion/loss_differentiation.rs`). Many times the
-        /// goodput where packets are lost at random, which a path of 1 % of loss and a short queue cannot be told apart from.
-        /// Not for BBR, which looks at no single loss. Default false.
+        /// the path holds without a queue, a half to 0.8 (TCP Veno, H-TCP: `congestion/loss_differentiation.rs`). More goodput
+        /// where packets are lost at random; beside others in a queue of a few packets, whose delay hardly shows, more than a fair
+        /// share (docs/adr/0024). Not for BBR, which looks at no single loss. Default false.
         loss_differentiation: bool = false,
         /// The window grows, and counts bytes towards growth, only when a SACK advances the Cumulative TSN Ack Point,
         /// as RFC 2960 §7.2.1 and §7.2.2 ask. Default false.
