@@ -222,10 +222,11 @@ if wanted addresses; then
 fi
 
 if wanted marks; then
+    # In both networks: a busy guest that waits for its handshake goes on in the other one.
     nft add table ip marks
     for hook in output:oifname prerouting:iifname; do
         nft add chain ip marks ${hook%:*} "{ type filter hook ${hook%:*} priority 0 ; }"
-        nft add rule ip marks ${hook%:*} ${hook#*:} peer0 ip protocol 132 ip ecn ect0 numgen inc mod 20 == 0 ip ecn set ce
+        nft add rule ip marks ${hook%:*} ${hook#*:} "{ peer0, peer1 }" ip protocol 132 ip ecn ect0 numgen inc mod 20 == 0 ip ecn set ce
     done
     all="--with ecn --size 1000 --messages 2000 --duplex"
     both "data that the network marks" "$all" "$all" tresse:$ERROR_ECNE kernel:$ERROR_ECNE tresse:$CWR kernel:$CWR
