@@ -4,7 +4,7 @@ use std::any::Any;
 
 use tresse_core::wire::StreamId;
 use tresse_core::{
-    AssociationConfig, AssociationError, AssociationId, Bytes, ConnectError, Endpoint, Event,
+    AssociationConfig, AssociationError, AssociationId, Bytes, Endpoint, Event, NotOpened,
     ReceivedMessage, Rng, SendError, SendOptions, Time, TraceEvent,
 };
 
@@ -89,7 +89,7 @@ impl Context<'_> {
         remotes: &[std::net::IpAddr],
         remote_port: u16,
         config: AssociationConfig,
-    ) -> Result<AssociationId, ConnectError> {
+    ) -> Result<AssociationId, NotOpened> {
         let now = self.now();
         self.endpoint.connect(now, remotes, remote_port, config)
     }

@@ -10,7 +10,7 @@ use tresse_wire::{ChunkType, IpLabels};
 
 use crate::asconf::AUTHENTICATED;
 use crate::auth::Authentication;
-use crate::error::ConnectError;
+use crate::error::NotOpened;
 use crate::extensions::Extensions;
 use crate::mtu_discovery::MtuDiscovery;
 use crate::peer_filter::PeerFilter;
@@ -322,13 +322,13 @@ impl AssociationConfig {
     /// Checks ranges.
     ///
     /// # Errors
-    /// [`ConnectError::Config`] names the setting, its value and what is allowed.
-    pub fn check(&self) -> Result<(), ConnectError> {
+    /// [`NotOpened::Config`] names the setting, its value and what is allowed.
+    pub fn check(&self) -> Result<(), NotOpened> {
         let check = |name: &str, value: usize, low: usize, high: usize| {
             if (low..=high).contains(&value) {
                 Ok(())
             } else {
-                Err(ConnectError::Config(format!("{name} is {value}, not in {low} to {high}")))
+                Err(NotOpened::Config(format!("{name} is {value}, not in {low} to {high}")))
             }
         };
         //= RFC 9260 3.3.2-11 3.3.2-13 3.3.3-11 3.3.3-14
@@ -347,9 +347,9 @@ impl AssociationConfig {
         check("mtu", self.mtu, 512, 65_535)?;
         if self.extensions.address_reconfiguration && !self.extensions.authentication {
             let why = "extensions.address_reconfiguration needs extensions.authentication";
-            return Err(ConnectError::Config(why.to_owned()));
+            return Err(NotOpened::Config(why.to_owned()));
         }
-        self.authentication.check().map_err(ConnectError::Config)?;
-        self.mtu_discovery.check(self.mtu).map_err(ConnectError::Config)
+        self.authentication.check().map_err(NotOpened::Config)?;
+        self.mtu_discovery.check(self.mtu).map_err(NotOpened::Config)
     }
 }

@@ -5,15 +5,16 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-/// Why [`Endpoint::connect`](crate::Endpoint::connect) refused. The library `tresse` has one of its own, which also says what
-/// happened later: a program sees one of the two.
+/// Why this end did not open an association ([`Endpoint::connect`](crate::Endpoint::connect)), or a port
+/// ([`Endpoint::open_port`](crate::Endpoint::open_port)): no packet has left.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ConnectError {
+#[non_exhaustive]
+pub enum NotOpened {
     /// The list of peer addresses was empty.
     #[error("no peer address was given")]
     NoAddress,
-    /// An address of the peer is that of a group, of a whole network or of nobody: what comes from such is not answered
-    /// (RFC 9260 §8.4).
+    /// An address of the peer is that of a group, of a whole network or of nobody, such as 224.0.0.1 or 0.0.0.0: what comes
+    /// from such is not answered (RFC 9260 §8.4).
     #[error("{0} is no unicast address, and an SCTP peer has no others")]
     NotUnicast(IpAddr),
     /// The peer's SCTP port was 0, which RFC 9260 §3.1 forbids.
@@ -22,7 +23,7 @@ pub enum ConnectError {
     /// An association with one of these addresses and this port exists (RFC 9260 §11.1.2).
     #[error("an association with this peer exists already")]
     Exists,
-    /// `max_associations` are open.
+    /// The endpoint has as many associations as [`max_associations`](crate::EndpointConfig::max_associations) allows.
     #[error("the endpoint has its maximum number of associations")]
     TooManyAssociations,
     /// Seven eighths of the endpoint's memory are used up.

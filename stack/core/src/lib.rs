@@ -46,7 +46,7 @@ pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, Reconf
 pub use datagram::{Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpLabels, Transmit};
 pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
 pub use error::{
-    AddressError, AssociationError, ConnectError, KeyError, NoAssociation, ReconfigurationError,
+    AddressError, AssociationError, KeyError, NoAssociation, NotOpened, ReconfigurationError,
     SendError,
 };
 pub use event::{

@@ -195,7 +195,7 @@ impl Endpoint {
     /// ([`AssociationConfig::encapsulation`]), which is for all peers.
     ///
     /// # Errors
-    /// See [`ConnectError`]; `Config` for an `encapsulation` on raw IP.
+    /// See [`ConnectError`]; [`NotOpened::Config`](crate::NotOpened::Config) for an `encapsulation` on raw IP.
     pub async fn connect(&self, peer: impl Into<Peer>) -> Result<Association, ConnectError> {
         let (peer, mut config) = (peer.into(), self.inner.association.clone());
         if self.inner.shared.is_encapsulated() && peer.udp_port.is_some() {
@@ -207,7 +207,8 @@ impl Endpoint {
     /// As [`connect`](Self::connect), with settings of its own.
     ///
     /// # Errors
-    /// See [`ConnectError`]; `Config` for an `encapsulation` on raw IP, and for one that is not the UDP port of the peer.
+    /// See [`ConnectError`]; [`NotOpened::Config`](crate::NotOpened::Config) for an `encapsulation` on raw IP, and for one that
+    /// is not the UDP port of the peer.
     pub async fn connect_with(
         &self,
         peer: impl Into<Peer>,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use thiserror::Error;
-use tresse_core::CloseReason;
+use tresse_core::{CloseReason, NotOpened};
 
 /// How an association ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,28 +79,9 @@ impl std::error::Error for NoRoute {}
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The peer has no address.
-    #[error("no peer address was given")]
-    NoAddress,
-    /// An address of the peer is that of a group, of a whole network or of nobody, such as 224.0.0.1 or 0.0.0.0.
-    #[error("{0} is no unicast address, and an SCTP peer has no others")]
-    NotUnicast(IpAddr),
-    /// The peer's SCTP port is 0, which RFC 9260 §3.1 forbids.
-    #[error("SCTP port 0 cannot be used")]
-    ZeroPort,
-    /// An association with one of these addresses and this port exists (RFC 9260 §11.1.2).
-    #[error("an association with this peer exists already")]
-    Exists,
-    /// The endpoint has as many associations as
-    /// [`max_associations`](tresse_core::EndpointConfig::max_associations) allows.
-    #[error("the endpoint has its maximum number of associations")]
-    TooManyAssociations,
-    /// Seven eighths of the endpoint's memory are used up.
-    #[error("the endpoint has no memory for another association")]
-    OutOfMemory,
-    /// A setting is outside its range.
-    #[error("unusable setting: {0}")]
-    Config(String),
+    /// What was asked for cannot be: no packet has left.
+    #[error(transparent)]
+    NotOpened(#[from] NotOpened),
     /// [`Endpoint::close`](crate::Endpoint::close) was called.
     #[error("the endpoint is closed")]
     EndpointClosed,
@@ -116,20 +97,6 @@ pub enum ConnectError {
     /// The association ended before it was established.
     #[error("{}", before_it_began(.0))]
     Closed(#[from] Closed),
-}
-
-impl From<tresse_core::ConnectError> for ConnectError {
-    fn from(error: tresse_core::ConnectError) -> ConnectError {
-        match error {
-            tresse_core::ConnectError::NoAddress => ConnectError::NoAddress,
-            tresse_core::ConnectError::NotUnicast(address) => ConnectError::NotUnicast(address),
-            tresse_core::ConnectError::ZeroPort => ConnectError::ZeroPort,
-            tresse_core::ConnectError::Exists => ConnectError::Exists,
-            tresse_core::ConnectError::TooManyAssociations => ConnectError::TooManyAssociations,
-            tresse_core::ConnectError::OutOfMemory => ConnectError::OutOfMemory,
-            tresse_core::ConnectError::Config(what) => ConnectError::Config(what),
-        }
-    }
 }
 
 /// Why a message was not accepted for sending.

@@ -108,10 +108,10 @@ pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, Authentication, AuthenticationEvent, AuthenticationInfo, CloseReason,
     EndpointConfig, EndpointStats, Event, Extensions, Families, KeyError, LossCause, LossEvidence,
-    LossPurpose, Message, MessagePart, MtuCause, MtuDiscovery, MtuSearchState, PathCounters,
-    PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage,
-    ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy, Reliability,
-    ResetDirection, SendFailure, SendOptions, SharedKeys, SpuriousCause, Time, TraceEvent,
-    WindowCause,
+    LossPurpose, Message, MessagePart, MtuCause, MtuDiscovery, MtuSearchState, NotOpened,
+    PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile,
+    ReceivedMessage, ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy,
+    Reliability, ResetDirection, SendFailure, SendOptions, SharedKeys, SpuriousCause, Time,
+    TraceEvent, WindowCause,
 };
 pub use tresse_wire::{ChunkType, HmacIdentifier, Ppid, Ssn, StreamId, Tsn};

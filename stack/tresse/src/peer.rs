@@ -4,8 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use tresse_carrier::DEFAULT_UDP_PORT;
-
-use crate::error::ConnectError;
+use tresse_core::NotOpened;
 
 /// A peer: its addresses, its UDP port, and its SCTP port.
 ///
@@ -71,18 +70,18 @@ impl Peer {
         &self,
         set: Option<u16>,
         in_udp: bool,
-    ) -> Result<Option<u16>, ConnectError> {
+    ) -> Result<Option<u16>, NotOpened> {
         match (set, self.udp_port) {
-            (Some(set), _) if !in_udp => Err(ConnectError::Config(format!(
+            (Some(set), _) if !in_udp => Err(NotOpened::Config(format!(
                 "encapsulation = {set}, but this endpoint is on raw IP: leave it None"
             ))),
-            (Some(set), Some(own)) if set != own => Err(ConnectError::Config(format!(
+            (Some(set), Some(own)) if set != own => Err(NotOpened::Config(format!(
                 "encapsulation = {set}, but the peer has UDP port {own}: leave one of the two None"
             ))),
             (Some(0), _) | (_, Some(0)) if in_udp => {
                 let what =
                     format!("UDP port 0 of the peer; the registered one is {DEFAULT_UDP_PORT}");
-                Err(ConnectError::Config(what))
+                Err(NotOpened::Config(what))
             }
             (set, own) => Ok(in_udp.then(|| own.or(set).unwrap_or(DEFAULT_UDP_PORT))),
         }

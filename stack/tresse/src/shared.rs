@@ -10,7 +10,7 @@ use std::task::Waker;
 use slotmap::SecondaryMap;
 use tokio::sync::{Notify, mpsc};
 use tresse_carrier::CarrierStats;
-use tresse_core::{AssociationConfig, AssociationId, Event, Message, PeerKey, Time};
+use tresse_core::{AssociationConfig, AssociationId, Event, Message, NotOpened, PeerKey, Time};
 
 use crate::clock::Clock;
 use crate::error::{Closed, ConnectError, NoRoute};
@@ -218,14 +218,14 @@ impl Shared {
         remotes: &[IpAddr],
         remote_port: u16,
         config: AssociationConfig,
-    ) -> Result<AssociationId, tresse_core::ConnectError> {
+    ) -> Result<AssociationId, NotOpened> {
         let Some(member) = &self.member else {
             return state.core.connect(now, remotes, remote_port, config);
         };
         let (local_port, encapsulation) = (self.sctp_port, config.encapsulation);
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         let connect = || state.core.connect(now, remotes, remote_port, config);
-        member.alone_with(remotes, key, connect).unwrap_or(Err(tresse_core::ConnectError::Exists))
+        member.alone_with(remotes, key, connect).unwrap_or(Err(NotOpened::Exists))
     }
 
     /// Runs `action`, then lets the driver see to what it caused. The driver is woken once, by

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tresse::{
     AddressChange, AddressError, AddressOutcome, Association, Bytes, CloseReason, Closed, Config,
-    ConnectError, Direction, Endpoint, Event, ObservedPacket, Observer, Peer, PeerFilter, Ppid,
-    Profile, ReconfigurationError, ReconfigurationOutcome, ResetDirection, SendError, SendOptions,
-    StreamId,
+    ConnectError, Direction, Endpoint, Event, NotOpened, ObservedPacket, Observer, Peer,
+    PeerFilter, Ppid, Profile, ReconfigurationError, ReconfigurationOutcome, ResetDirection,
+    SendError, SendOptions, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -44,10 +44,10 @@ async fn another_encapsulation_than_that_of_the_peer_is_refused() {
     let other = client.connect_with(peer(), settings(Some(port ^ 1))).await;
     let said =
         format!("unusable setting: encapsulation = {}, but the peer has UDP port {port}", port ^ 1);
-    assert!(
-        matches!(&other, Err(e @ ConnectError::Config(_)) if e.to_string().starts_with(&said)),
-        "{other:?}"
-    );
+    let Err(ConnectError::NotOpened(other @ NotOpened::Config(_))) = other else {
+        panic!("{other:?}");
+    };
+    assert!(other.to_string().starts_with(&said), "{other}");
     let same = soon("connecting", client.connect_with(peer(), settings(Some(port)))).await;
     assert!(same.is_ok(), "{same:?}");
 }
@@ -295,7 +295,7 @@ async fn a_peer_of_the_other_family_and_a_setting_out_of_range_are_named() {
     // A group would be out of reach first, where a host has no route.
     let nobody: SocketAddr = "0.0.0.0:9899".parse().unwrap();
     let error = soon("the answer", client.connect((nobody, PORT))).await.unwrap_err();
-    assert_eq!(error, ConnectError::NotUnicast(nobody.ip()));
+    assert_eq!(error, ConnectError::NotOpened(NotOpened::NotUnicast(nobody.ip())));
 
     let mut config = Config::server(loopback(), PORT);
     config.sctp.association.mtu = 10;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tresse::{
-    Association, Config, ConnectError, Endpoint, Event, ObservedEvent, ObservedPacket, Observer,
-    ShardedEndpoint, StreamId,
+    Association, Config, ConnectError, Endpoint, Event, NotOpened, ObservedEvent, ObservedPacket,
+    Observer, ShardedEndpoint, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -143,7 +143,7 @@ async fn one_association_to_a_peer_whatever_the_part() {
     let client = sharded(Config::client(loopback()), 2);
     let first = soon("connecting", client.connect((server.local_addr(), PORT))).await.unwrap();
     let second = soon("the refusal", client.connect((server.local_addr(), PORT))).await;
-    assert_eq!(second.unwrap_err(), ConnectError::Exists);
+    assert_eq!(second.unwrap_err(), ConnectError::NotOpened(NotOpened::Exists));
     ask(&first, "still there?").await;
     soon("the shutdown", first.shutdown()).await.unwrap();
     soon("idleness", client.wait_idle()).await;

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use tresse_core::wire::StreamId;
 use tresse_core::{
-    AssociationConfig, AssociationId, Bytes, CloseReason, ConnectError, Event, SendError,
-    SendOptions, Time, TraceEvent,
+    AssociationConfig, AssociationId, Bytes, CloseReason, Event, NotOpened, SendError, SendOptions,
+    Time, TraceEvent,
 };
 
 use super::message::content;
@@ -116,7 +116,7 @@ pub struct Sender {
     pending: Option<Bytes>,
     sent: Vec<SentMessage>,
     done_at: Option<Time>,
-    connect_error: Option<ConnectError>,
+    connect_error: Option<NotOpened>,
     send_error: Option<SendError>,
     closed: Option<CloseReason>,
     sink: Sink,
@@ -224,7 +224,7 @@ impl Sender {
     }
 
     /// Why the association could not be opened.
-    pub const fn connect_error(&self) -> Option<&ConnectError> {
+    pub const fn connect_error(&self) -> Option<&NotOpened> {
         self.connect_error.as_ref()
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
-    AssociationError, AssociationId, AuthenticationEvent, CloseReason, ConnectError, Endpoint,
-    Event, Extensions, Message, MessagePart, ReceivedMessage, Reliability, SendError, SendFailure,
+    AssociationError, AssociationId, AuthenticationEvent, CloseReason, Endpoint, Event, Extensions,
+    Message, MessagePart, NotOpened, ReceivedMessage, Reliability, SendError, SendFailure,
     SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
@@ -183,7 +183,7 @@ impl Actor {
                     self.send(cx, id);
                 }
             }
-            Err(ConnectError::Exists) if self.locals.values().any(|l| !l.closed) => {
+            Err(NotOpened::Exists) if self.locals.values().any(|l| !l.closed) => {
                 self.ledger.borrow_mut().seen.insert("connect: exists already");
             }
             Err(error) => self.violate(Kind::Refused, format!("host {}: {error}", self.host)),

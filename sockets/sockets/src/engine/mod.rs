@@ -394,8 +394,8 @@ impl Engine {
             .act(|core, now| core.connect_from(now, port, &ips, first.port(), config))
             .map_err(|error| match error {
                 // As the kernel where the association was peeled off.
-                tresse_core::ConnectError::Exists => errno::EADDRNOTAVAIL,
-                tresse_core::ConnectError::TooManyAssociations => errno::ENOMEM,
+                tresse_core::NotOpened::Exists => errno::EADDRNOTAVAIL,
+                tresse_core::NotOpened::TooManyAssociations => errno::ENOMEM,
                 _ => errno::EINVAL,
             })?;
         let peer = SocketAddr::new(ips[0], first.port());

@@ -2,7 +2,7 @@
 
 use super::{AssociationId, Endpoint};
 use crate::config::{AssociationConfig, PortConfig};
-use crate::error::{AssociationError, ConnectError};
+use crate::error::{AssociationError, NotOpened};
 use crate::path::{PathId, PathSettings};
 use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
@@ -20,11 +20,11 @@ impl Endpoint {
     /// associations that begin afterwards.
     ///
     /// # Errors
-    /// [`ConnectError::ZeroPort`], and `Config` for a setting out of range.
-    pub fn open_port(&mut self, port: u16, config: PortConfig) -> Result<(), ConnectError> {
+    /// [`NotOpened::ZeroPort`], and `Config` for a setting out of range.
+    pub fn open_port(&mut self, port: u16, config: PortConfig) -> Result<(), NotOpened> {
         config.association.check()?;
         if port == 0 {
-            return Err(ConnectError::ZeroPort);
+            return Err(NotOpened::ZeroPort);
         }
         self.ports.open(port, config);
         Ok(())

@@ -37,7 +37,7 @@ use std::net::IpAddr;
 use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
 pub use crate::datagram::{Datagram, Icmp, IcmpKind, Transmit};
-use crate::error::{AssociationError, ConnectError, SendError};
+use crate::error::{AssociationError, NotOpened, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 pub use crate::ids::AssociationId;
 use crate::path::PathId;
@@ -135,14 +135,14 @@ impl Endpoint {
     /// (ASSOCIATE, RFC 9260 §11.1.2). The first address becomes the primary path.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`NotOpened`].
     pub fn connect(
         &mut self,
         now: Time,
         remotes: &[IpAddr],
         remote_port: u16,
         config: AssociationConfig,
-    ) -> Result<AssociationId, ConnectError> {
+    ) -> Result<AssociationId, NotOpened> {
         self.connect_from(now, self.ports.main(), remotes, remote_port, config)
     }
 
@@ -150,7 +150,7 @@ impl Endpoint {
     /// As [`connect`](Self::connect), from another port that was opened.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`NotOpened`].
     pub fn connect_from(
         &mut self,
         now: Time,
@@ -158,31 +158,31 @@ impl Endpoint {
         remotes: &[IpAddr],
         remote_port: u16,
         config: AssociationConfig,
-    ) -> Result<AssociationId, ConnectError> {
+    ) -> Result<AssociationId, NotOpened> {
         config.check()?;
         if remotes.is_empty() {
-            return Err(ConnectError::NoAddress);
+            return Err(NotOpened::NoAddress);
         }
         if let Some(address) = remotes.iter().find(|address| !is_unicast(**address)) {
-            return Err(ConnectError::NotUnicast(*address));
+            return Err(NotOpened::NotUnicast(*address));
         }
         if remote_port == 0 {
             //= RFC 9260 3.1-1 3.1-2
-            return Err(ConnectError::ZeroPort);
+            return Err(NotOpened::ZeroPort);
         }
-        let Some(port) = self.ports.get(local_port) else { return Err(ConnectError::ZeroPort) };
+        let Some(port) = self.ports.get(local_port) else { return Err(NotOpened::ZeroPort) };
         let sources =
             Sources::of(self.ports.host(), &port.local_addresses, remotes, config.families);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.roll.is_taken(&key(*address))) {
-            return Err(ConnectError::Exists);
+            return Err(NotOpened::Exists);
         }
         if self.roll.is_full() {
-            return Err(ConnectError::TooManyAssociations);
+            return Err(NotOpened::TooManyAssociations);
         }
         if self.roll.is_scarce() {
-            return Err(ConnectError::OutOfMemory);
+            return Err(NotOpened::OutOfMemory);
         }
         remotes.iter().for_each(|address| self.roll.release(&key(*address)));
         let blueprint = Blueprint {

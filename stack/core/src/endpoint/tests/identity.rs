@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tresse_wire::{Chunk, Packet, Parameter, ParameterType};
 
 use super::*;
-use crate::ConnectError;
+use crate::NotOpened;
 use script::{PEER_TAG, init_packet, packet, peer_fields};
 use sent::only;
 
@@ -31,10 +31,10 @@ fn parameter_types(packet: &Sent) -> Vec<ParameterType> {
 fn two_endpoints_have_one_association_at_a_time() {
     let mut script = Script::connected(&standard());
     let again = script.end.connect(script.now, &addresses(Side::Z, 1), PORT, standard());
-    assert_eq!(again, Err(ConnectError::Exists));
+    assert_eq!(again, Err(NotOpened::Exists));
     let both = [IpAddr::from([10, 9, 9, 9]), addresses(Side::Z, 1)[0]];
     let again = script.end.connect(script.now, &both, PORT, standard());
-    assert_eq!(again, Err(ConnectError::Exists), "whichever address is the same");
+    assert_eq!(again, Err(NotOpened::Exists), "whichever address is the same");
 }
 
 //= RFC 9260 1.3-2
@@ -54,7 +54,7 @@ fn a_peer_has_unicast_addresses_alone() {
     let mut script = Script::listening(&standard());
     for none in [[224, 0, 0, 1], [255; 4], [0; 4]].map(IpAddr::from) {
         let refused = script.end.connect(script.now, &[none], PORT, standard());
-        assert_eq!(refused, Err(ConnectError::NotUnicast(none)));
+        assert_eq!(refused, Err(NotOpened::NotUnicast(none)));
     }
 }
 
@@ -63,8 +63,8 @@ fn a_peer_has_unicast_addresses_alone() {
 fn port_0_is_refused() {
     let mut script = Script::listening(&standard());
     let refused = script.end.connect(script.now, &addresses(Side::Z, 1), 0, standard());
-    assert_eq!(refused, Err(ConnectError::ZeroPort));
-    assert_eq!(script.end.open_port(0, crate::PortConfig::default()), Err(ConnectError::ZeroPort));
+    assert_eq!(refused, Err(NotOpened::ZeroPort));
+    assert_eq!(script.end.open_port(0, crate::PortConfig::default()), Err(NotOpened::ZeroPort));
 }
 
 //= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 5.1-4 5.3.1-2 8.5-1 8.5.1-4
@@ -148,9 +148,9 @@ fn what_must_not_be_announced_is_refused() {
     ] {
         let mut script = Script::listening(&standard());
         let refused = script.end.connect(script.now, &addresses(Side::Z, 1), PORT, bad.clone());
-        assert!(matches!(refused, Err(ConnectError::Config(_))), "{refused:?}");
+        assert!(matches!(refused, Err(NotOpened::Config(_))), "{refused:?}");
         let port = crate::PortConfig { association: bad, ..crate::PortConfig::default() };
-        assert!(matches!(script.end.open_port(7, port), Err(ConnectError::Config(_))));
+        assert!(matches!(script.end.open_port(7, port), Err(NotOpened::Config(_))));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::script::{packet_from, peer_fields, write_data};
 use super::*;
-use crate::error::ConnectError;
+use crate::error::NotOpened;
 
 /// An endpoint that may hold this many bytes, and associations with peers at ports 1000 and up.
 struct Crowd {
@@ -176,7 +176,7 @@ fn beyond_seven_eighths_nobody_new_comes_in() {
     assert_eq!(refused.causes()[0].0, CauseCode::OUT_OF_RESOURCE);
     let (now, to) = (crowd.script.now, addresses(Side::Z, 2));
     let called = crowd.script.end.connect(now, &to[1..], PORT, standard());
-    assert_eq!(called, Err(ConnectError::OutOfMemory));
+    assert_eq!(called, Err(NotOpened::OutOfMemory));
     // What is in sequence is still taken, what lies beyond a missing chunk is not.
     let (tag, tsn) = (crowd.tags[0], crowd.next[0]);
     let dropped = crowd.script.end.stats(crowd.ids[0]).unwrap().data_chunks_dropped;
@@ -227,7 +227,7 @@ fn calls_that_nobody_answers_count() {
             Err(error) => break error,
         }
     };
-    assert_eq!((refused, calls > 500), (ConnectError::OutOfMemory, true));
+    assert_eq!((refused, calls > 500), (NotOpened::OutOfMemory, true));
     crowd.data(0, 1000);
     assert_eq!(crowd.held(), crowd.sum());
 }

@@ -175,7 +175,7 @@ fn an_address_that_another_peer_has_only_listed_can_be_called() {
     assert_eq!(script.end.associations().len(), 2);
     // One that is confirmed is somebody's.
     let again = script.end.connect(script.now, &[victim], PORT, standard());
-    assert_eq!(again, Err(crate::ConnectError::Exists));
+    assert_eq!(again, Err(crate::NotOpened::Exists));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is agreed on in the handshake (RFC 4895 §3, §6.1).
 
 use super::*;
-use crate::error::ConnectError;
+use crate::error::NotOpened;
 use sent::only;
 use tresse_wire::{Parameter, ParameterType};
 
@@ -191,7 +191,7 @@ fn settings_that_cannot_be_are_refused() {
         PORT,
         asking(&[ChunkType::SHUTDOWN_COMPLETE]),
     );
-    let Err(ConnectError::Config(text)) = result else { panic!("{result:?}") };
+    let Err(NotOpened::Config(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("SHUTDOWN COMPLETE"));
 }
 
