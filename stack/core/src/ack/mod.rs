@@ -4,7 +4,7 @@
 
 mod dac;
 pub(crate) mod delayed;
-mod no_delay;
+mod no_sack_delay;
 pub(crate) mod received;
 pub(crate) mod report;
 pub(crate) mod timestamps;
@@ -14,4 +14,4 @@ pub(crate) mod window;
 /// What has SACKs say how many packets they answer.
 pub(crate) use dac::AnsweredPackets;
 /// What acknowledges sooner than RFC 9260 asks for.
-use no_delay::Promptness;
+use no_sack_delay::Promptness;

@@ -78,7 +78,7 @@ parameters! {
 /// When a receiver acknowledges every packet at once (Pedersen 2006 §4.3.2, §5.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
-pub enum NoDelay {
+pub enum NoSackDelay {
     /// As RFC 9260 §6.2 delays them.
     Never,
     /// Always: the paper's option. Doubles the SACKs of a bulk transfer.
@@ -121,7 +121,7 @@ parameters! {
         /// before it (RFC 9260 §6.2: "MAY"). Default false. Linux does so (`sctp_sf_eat_data_6_2`).
         if_last_is_duplicate: bool = false,
         /// When SACKs are not delayed at all. Default `never`.
-        no_delay: NoDelay = NoDelay::Never,
+        no_sack_delay: NoSackDelay = NoSackDelay::Never,
         /// The sender asks for a SACK at once when a packet takes the last of what waits (I bit,
         /// RFC 7053 §4). Default false.
         ask_when_idle: bool = false,

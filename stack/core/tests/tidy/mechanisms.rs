@@ -39,7 +39,7 @@ const SHARED: [(&str, &str); 14] = [
 pub(crate) const ELSEWHERE: [(&str, &[&str]); 9] = [
     ("buffer_splitting", &["core/src/path/buffer_splitting.rs"]),
     ("dac", &["core/src/ack/dac.rs"]),
-    ("no_delay", &["core/src/ack/no_delay.rs"]),
+    ("no_sack_delay", &["core/src/ack/no_sack_delay.rs"]),
     ("pacing", &["core/src/path/pacing.rs", "core/src/path/bursts.rs"]),
     ("patience", &["core/src/path/patience.rs"]),
     ("pf_forgives_spurious", &["core/src/path/pf_forgives_spurious.rs"]),

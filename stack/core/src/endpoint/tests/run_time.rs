@@ -75,7 +75,7 @@ fn a_shorter_sack_delay_holds_for_a_sack_that_waits() {
     assert!(script.data(10).is_empty() && script.data(10).is_empty());
     reconfigure(&mut script, "[sack]\npackets = 2");
     assert_eq!(types(&script.poll()), [[ChunkType::SACK]]);
-    reconfigure(&mut script, "[sack]\nno_delay = \"always\"");
+    reconfigure(&mut script, "[sack]\nno_sack_delay = \"always\"");
     assert_eq!(types(&script.data(10)), [[ChunkType::SACK]]);
 }
 

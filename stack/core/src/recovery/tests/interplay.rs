@@ -8,7 +8,7 @@ use crate::profile::Profile;
 fn delayed_sacks_do_not_make_a_storm_of_the_low_rto_min() {
     // Pedersen §4.3.2: RTO.Min of 200 ms against a SACK delay of 200 ms, 20 ms RTT.
     let timeouts = |profile: &str, overrides: &str| {
-        let sack = "[sack]\ndelay_ms = 200\nno_delay = 'never'\n";
+        let sack = "[sack]\ndelay_ms = 200\nno_sack_delay = 'never'\n";
         let mut story = Story::new(profile, &format!("{sack}{overrides}"), 10);
         for i in 0..40 {
             story.say(250 * i, 1, 100);

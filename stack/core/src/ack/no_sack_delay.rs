@@ -9,34 +9,34 @@
 
 use std::time::Duration;
 
-use crate::profile::{NoDelay, SackParameters};
+use crate::profile::{NoSackDelay, SackParameters};
 use crate::time::Time;
 
 /// Decides for each packet.
 #[derive(Debug)]
 pub(super) struct Promptness {
-    mode: NoDelay,
+    mode: NoSackDelay,
     last: Option<Time>,
 }
 
 impl Promptness {
     /// As a profile says.
     pub(super) fn new(parameters: &SackParameters) -> Promptness {
-        Promptness { mode: parameters.no_delay, last: None }
+        Promptness { mode: parameters.no_sack_delay, last: None }
     }
 
     /// Goes on as another profile says.
     pub(super) fn reconfigure(&mut self, parameters: &SackParameters) {
-        self.mode = parameters.no_delay;
+        self.mode = parameters.no_sack_delay;
     }
 
     /// Whether the packet that came at `now` is acknowledged at once.
     pub(super) fn applies(&mut self, now: Time, delay: Duration) -> bool {
         let last = self.last.replace(now);
         match self.mode {
-            NoDelay::Never => false,
-            NoDelay::Always => true,
-            NoDelay::Sparse => last.is_none_or(|last| now.since(last) >= delay),
+            NoSackDelay::Never => false,
+            NoSackDelay::Always => true,
+            NoSackDelay::Sparse => last.is_none_or(|last| now.since(last) >= delay),
         }
     }
 }
@@ -59,8 +59,8 @@ mod tests {
             answers
         };
         let gaps = [0, 250, 10, 199, 200];
-        assert_eq!(answers(NoDelay::Never, &gaps), [false; 5]);
-        assert_eq!(answers(NoDelay::Always, &gaps), [true; 5]);
-        assert_eq!(answers(NoDelay::Sparse, &gaps), [true, true, false, false, true]);
+        assert_eq!(answers(NoSackDelay::Never, &gaps), [false; 5]);
+        assert_eq!(answers(NoSackDelay::Always, &gaps), [true; 5]);
+        assert_eq!(answers(NoSackDelay::Sparse, &gaps), [true, true, false, false, true]);
     }
 }
