@@ -1,11 +1,14 @@
 //! Both directions together, and the receiver against a model that sorts.
 
+pub(super) mod scattered;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proptest::prelude::*;
 use tresse_wire::{DataFlags, Fsn, Mid, Ppid, SkippedStream, Ssn, StreamId, Tsn};
 
+use self::scattered::{STREAMS, Sent, arriving};
 use super::MIN_CHARGE;
 use super::chunk::InChunk;
 use super::inbound::Inbound;
@@ -13,11 +16,6 @@ use super::send_queue::SendQueue;
 use crate::event::{Message, ReceivedMessage, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::time::Time;
-
-const STREAMS: u16 = 4;
-
-/// A message and the size of its fragments.
-type Sent = (Message, usize);
 
 fn message() -> impl Strategy<Value = Sent> {
     (0..STREAMS, any::<u32>(), any::<bool>(), 1usize..200, any::<u8>(), 1usize..120).prop_map(
@@ -39,16 +37,7 @@ fn chunks_of(messages: &[Sent], first: u64) -> Vec<(InChunk, usize)> {
         queue.push(Time::ZERO, stream, payload, options);
         while let Some(out) = queue.next(*fragment) {
             let seq = first + chunks.len() as u64;
-            let chunk = InChunk {
-                seq,
-                tsn: Tsn(seq as u32),
-                stream: out.stream,
-                mid: out.mid,
-                fsn: Fsn(0),
-                ppid: out.ppid,
-                flags: out.flags,
-                payload: out.payload,
-            };
+            let chunk = arriving(seq, out);
             chunks.push((chunk, index));
         }
         assert_eq!(queue.bytes(), 0);
@@ -361,16 +350,7 @@ fn ssns_wrap_on_their_way() {
         let payload = Bytes::copy_from_slice(&n.to_be_bytes());
         queue.push(Time::ZERO, StreamId(0), payload, SendOptions::default());
         while let Some(out) = queue.next(3) {
-            let chunk = InChunk {
-                seq,
-                tsn: Tsn(seq as u32),
-                stream: out.stream,
-                mid: out.mid,
-                fsn: Fsn(0),
-                ppid: out.ppid,
-                flags: out.flags,
-                payload: out.payload,
-            };
+            let chunk = arriving(seq, out);
             seq += 1;
             if seq % 7 == 0 {
                 late.push((seq + 100, chunk));

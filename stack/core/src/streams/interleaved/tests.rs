@@ -1,29 +1,25 @@
 //! RFC 8260 §2.2.3 and §2.3 for the receiver, against a model, and what a faulty or hostile peer may send.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use proptest::prelude::*;
-use tresse_wire::{DataFlags, Fsn, Mid, Ppid, SkippedMessages, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
 
 use super::MOST_OPEN;
 use super::message::{HALF, PIECE_CHARGE};
-use crate::event::{Message, ReceivedMessage, SendOptions};
+use crate::event::{Message, ReceivedMessage};
 use crate::profile::StreamScheduler;
 use crate::streams::chunk::{InChunk, InboundError};
 use crate::streams::inbound::Inbound;
-use crate::streams::send_queue::SendQueue;
 use crate::streams::stream_set::StreamSet;
+use crate::streams::tests::scattered::{self, Came, FIRST, STREAMS, chunk, chunks_of, messages};
 use crate::time::Time;
 
-const FIRST: u64 = (1 << 32) + 1000;
-const STREAMS: u16 = 4;
 const LARGEST: usize = 1000;
 
 /// An association's receiver that knows which TSNs came.
 struct Host {
     inbound: Inbound,
-    came: Vec<bool>,
+    came: Came,
 }
 
 impl Host {
@@ -35,59 +31,26 @@ impl Host {
         let mut inbound = Inbound::new(streams, LARGEST, FIRST);
         inbound.interleave(LARGEST, FIRST, may_skip);
         inbound.track_delivered();
-        Host { inbound, came: Vec::new() }
-    }
-
-    /// The first TSN that is missing, counted from 0.
-    fn edge(&self) -> u64 {
-        self.came.iter().position(|came| !came).unwrap_or(self.came.len()) as u64
-    }
-
-    fn note(&mut self, n: u64, came: bool) {
-        if self.came.len() <= n as usize {
-            self.came.resize(n as usize + 1, false);
-        }
-        self.came[n as usize] = came;
+        Host { inbound, came: Came::default() }
     }
 
     fn take(&mut self, chunk: InChunk) -> Result<(), InboundError> {
-        self.note(chunk.seq - FIRST, true);
-        self.inbound.advance_to(FIRST + self.edge() - 1);
+        self.came.note(chunk.seq - FIRST, true);
+        self.inbound.advance_to(self.came.cumulative());
         self.inbound.receive(Time::ZERO, chunk)
     }
 
     /// All TSNs up to `n` count as received, and messages up to these MIDs are passed over.
     fn forward(&mut self, n: u64, skipped: &[(u16, bool, u32)]) -> usize {
-        (0..=n).for_each(|n| self.note(n, true));
-        self.inbound.advance_to(FIRST + self.edge() - 1);
-        let skipped = skipped.iter().map(|(stream, unordered, mid)| SkippedMessages {
-            stream: StreamId(*stream),
-            unordered: *unordered,
-            mid: Mid(*mid),
-        });
-        self.inbound.pass_over_messages(FIRST + n, skipped)
+        (0..=n).for_each(|n| self.came.note(n, true));
+        self.inbound.advance_to(self.came.cumulative());
+        self.inbound.pass_over_messages(FIRST + n, scattered::skipped(skipped))
     }
 
     fn texts(&mut self) -> Vec<String> {
         let text = |m: ReceivedMessage| String::from_utf8(m.payload.to_vec()).unwrap();
         std::iter::from_fn(|| self.inbound.pop()).map(text).collect()
     }
-}
-
-/// A chunk `n` TSNs after the first one: its message, its FSN, flags as letters.
-fn chunk(n: u64, stream: u16, mid: u32, fsn: u32, letters: &str, text: &'static str) -> InChunk {
-    let has = |letter| letters.contains(letter);
-    let flags = DataFlags {
-        unordered: has('U'),
-        beginning: has('B'),
-        ending: has('E'),
-        ..DataFlags::default()
-    };
-    let seq = FIRST + n;
-    let (tsn, stream, payload) =
-        (Tsn(seq as u32), StreamId(stream), Bytes::from_static(text.as_bytes()));
-    let ppid = Ppid(if has('B') { 51 } else { 0 });
-    InChunk { seq, tsn, stream, mid: Mid(mid), fsn: Fsn(fsn), ppid, flags, payload }
 }
 
 #[track_caller]
@@ -280,8 +243,8 @@ fn what_is_beyond_a_missing_chunk_can_be_dropped_and_come_again() {
     assert_eq!(host.inbound.discard_highest(FIRST + 3), None);
     assert_eq!(host.inbound.discard_highest(FIRST), Some(FIRST + 3));
     assert!(host.inbound.discard(FIRST + 2));
-    host.note(2, false);
-    host.note(3, false);
+    host.came.note(2, false);
+    host.came.note(3, false);
     host.take(chunk(1, 0, 0, 1, "", "b")).unwrap();
     assert_eq!(host.inbound.ready(), 0);
     // It may even have another end now.
@@ -369,7 +332,7 @@ fn streams_begin_again_with_mid_0() {
     assert!(host.inbound.buffered() >= 3 * PIECE_CHARGE);
     // What is kept can be dropped, as everything beyond a missing chunk.
     assert_eq!(host.inbound.discard_highest(0), Some(FIRST + 8));
-    host.note(8, false);
+    host.came.note(8, false);
     host.take(chunk(3, 0, 1, 1, "E", "c")).unwrap();
     host.take(chunk(4, 0, 2, 0, "BE", "d")).unwrap();
     host.take(chunk(8, 0, 0, 0, "UBE", "U")).unwrap();
@@ -462,53 +425,8 @@ fn a_jump_forgets_what_is_incomplete() {
     assert_eq!(host.texts(), ["A"]);
 }
 
-/// Messages, and how large their fragments are.
-fn messages() -> impl Strategy<Value = Vec<(Message, usize)>> {
-    let message = (0..STREAMS, any::<bool>(), 1usize..200, any::<u8>(), 1usize..60).prop_map(
-        |(stream, unordered, len, seed, fragment)| {
-            let payload: Vec<u8> = (0..len).map(|i| seed.wrapping_add(i as u8)).collect();
-            let (stream, ppid) = (StreamId(stream), Ppid(u32::from(seed)));
-            (Message { stream, ppid, unordered, payload: payload.into() }, fragment)
-        },
-    );
-    prop::collection::vec(message, 1..30)
-}
-
 fn schedulers() -> impl Strategy<Value = StreamScheduler> {
     prop::sample::select(StreamScheduler::ALL)
-}
-
-/// What the send queue makes of messages that are there from the beginning; and the message of each chunk.
-fn chunks_of(messages: &[(Message, usize)], which: StreamScheduler) -> Vec<(InChunk, usize)> {
-    let mut queue = SendQueue::new(STREAMS, which);
-    queue.set_interleaving(true);
-    let mut waiting: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-    for (index, (message, _)) in messages.iter().enumerate() {
-        let Message { stream, ppid, unordered, payload } = message.clone();
-        let options = SendOptions { ppid, unordered, ..SendOptions::default() };
-        queue.push(Time::ZERO, stream, payload, options);
-        waiting.entry(stream.0).or_default().insert(0, index);
-    }
-    let mut chunks = Vec::new();
-    for n in 0.. {
-        let Some(out) = queue.next(messages[n as usize % messages.len()].1) else { break };
-        queue.end_packet();
-        let of = waiting.get_mut(&out.stream.0).unwrap();
-        let index = *of.last().unwrap();
-        if out.flags.ending {
-            of.pop();
-        }
-        let seq = FIRST + n;
-        let ppid = if out.flags.beginning { out.ppid } else { Ppid(0) };
-        let fsn = if out.flags.beginning { Fsn(0) } else { out.fsn };
-        let (stream, mid, flags, payload) = (out.stream, out.mid, out.flags, out.payload);
-        chunks.push((
-            InChunk { seq, tsn: Tsn(seq as u32), stream, mid, fsn, ppid, flags, payload },
-            index,
-        ));
-    }
-    assert!(queue.is_empty() && waiting.values().all(Vec::is_empty));
-    chunks
 }
 
 proptest! {
@@ -522,7 +440,7 @@ proptest! {
         which in schedulers(),
         steps in prop::collection::vec((any::<prop::sample::Index>(), 0u8..10), 1..400),
     ) {
-        let chunks = chunks_of(&messages, which);
+        let chunks = chunks_of(&messages, which, true);
         let mut host = Host::new(false);
         let mut arrived = vec![false; chunks.len()];
         let mut delivered = vec![false; messages.len()];
@@ -559,7 +477,7 @@ proptest! {
                     prop_assert_eq!(host.inbound.discard(FIRST + n as u64), held);
                     if held {
                         arrived[n] = false;
-                        host.note(n as u64, false);
+                        host.came.note(n as u64, false);
                     }
                 }
                 _ => {
@@ -568,7 +486,7 @@ proptest! {
                     prop_assert_eq!(host.inbound.discard_highest(0), expected);
                     if let Some(n) = highest {
                         arrived[n] = false;
-                        host.note(n as u64, false);
+                        host.came.note(n as u64, false);
                     }
                 }
             }
@@ -612,7 +530,7 @@ proptest! {
         let mut host = Host::with(3, may_skip);
         let mut sent = 0;
         for (n, stream, mid, fsn, [unordered, beginning, ending], other) in chunks {
-            if host.came.get(n as usize).copied().unwrap_or(false) {
+            if host.came.has(n) {
                 continue;
             }
             let place = if beginning { 0 } else { fsn };
@@ -628,10 +546,10 @@ proptest! {
             match other {
                 0 => {
                     if let Some(seq) = host.inbound.discard_highest(0) {
-                        host.note(seq - FIRST, false);
+                        host.came.note(seq - FIRST, false);
                     }
                 }
-                1 if host.inbound.discard(FIRST + n) => host.note(n, false),
+                1 if host.inbound.discard(FIRST + n) => host.came.note(n, false),
                 2 => {
                     host.forward(n, &[(stream, unordered, mid)]);
                 }

@@ -2,25 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use proptest::prelude::*;
-use tresse_wire::{DataFlags, Fsn, Mid, Ppid, SkippedMessages, SkippedStream, Ssn, StreamId};
+use tresse_wire::{Fsn, SkippedStream, Ssn, StreamId};
 
 use super::*;
-use crate::event::{Message, MessagePart, SendOptions};
+use crate::event::MessagePart;
 use crate::profile::StreamScheduler;
 use crate::streams::chunk::InChunk;
-use crate::streams::send_queue::SendQueue;
+use crate::streams::tests::scattered::{
+    self, Came, FIRST, STREAMS, Sent, chunk, chunks_of, messages,
+};
 use crate::time::Time;
 
-const FIRST: u64 = (1 << 32) + 1000;
-const STREAMS: u16 = 4;
 const LARGEST: usize = 1000;
 
 /// A receiver that knows which TSNs came.
 struct Host {
     inbound: Inbound,
-    came: Vec<bool>,
+    came: Came,
 }
 
 impl Host {
@@ -30,24 +29,12 @@ impl Host {
             inbound.interleave(LARGEST, FIRST, true);
         }
         inbound.set_partial_delivery_point(Some(point));
-        Host { inbound, came: Vec::new() }
-    }
-
-    /// The first TSN that is missing, counted from 0.
-    fn edge(&self) -> u64 {
-        self.came.iter().position(|came| !came).unwrap_or(self.came.len()) as u64
-    }
-
-    fn note(&mut self, n: u64, came: bool) {
-        if self.came.len() <= n as usize {
-            self.came.resize(n as usize + 1, false);
-        }
-        self.came[n as usize] = came;
+        Host { inbound, came: Came::default() }
     }
 
     fn take(&mut self, chunk: InChunk) {
-        self.note(chunk.seq - FIRST, true);
-        self.inbound.advance_to(FIRST + self.edge() - 1);
+        self.came.note(chunk.seq - FIRST, true);
+        self.inbound.advance_to(self.came.cumulative());
         self.inbound.receive(Time::ZERO, chunk).unwrap();
     }
 
@@ -57,13 +44,9 @@ impl Host {
 
     /// All TSNs up to `n` count as received, and messages of these streams up to these numbers are passed over.
     fn forward(&mut self, n: u64, skipped: &[(u16, bool, u32)]) {
-        (0..=n).for_each(|n| self.note(n, true));
-        self.inbound.advance_to(FIRST + self.edge() - 1);
-        let skipped = skipped.iter().map(|(stream, unordered, mid)| SkippedMessages {
-            stream: StreamId(*stream),
-            unordered: *unordered,
-            mid: Mid(*mid),
-        });
+        (0..=n).for_each(|n| self.came.note(n, true));
+        self.inbound.advance_to(self.came.cumulative());
+        let skipped = scattered::skipped(skipped);
         if self.inbound.interleaved.is_some() {
             self.inbound.pass_over_messages(FIRST + n, skipped);
             return;
@@ -89,21 +72,6 @@ impl Host {
     fn read_all(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.read()).collect()
     }
-}
-
-/// A chunk `n` TSNs after the first one: its message, its FSN, flags as letters.
-fn chunk(n: u64, stream: u16, mid: u32, fsn: u32, letters: &str, text: &'static str) -> InChunk {
-    let has = |letter| letters.contains(letter);
-    let flags = DataFlags {
-        unordered: has('U'),
-        beginning: has('B'),
-        ending: has('E'),
-        ..DataFlags::default()
-    };
-    let seq = FIRST + n;
-    let (tsn, stream, ppid) = (Tsn(seq as u32), StreamId(stream), Ppid(0));
-    let payload = Bytes::from_static(text.as_bytes());
-    InChunk { seq, tsn, stream, mid: Mid(mid), fsn: Fsn(fsn), ppid, flags, payload }
 }
 
 //= RFC 9260 6.9-15
@@ -162,9 +130,9 @@ fn with_data_all_others_wait_for_the_end_and_may_be_discarded() {
     ]);
     assert_eq!((host.inbound.ready(), host.read()), (0, None));
     assert_eq!(host.inbound.discard_highest(0), Some(FIRST + 6));
-    host.note(6, false);
+    host.came.note(6, false);
     assert!(host.inbound.discard(FIRST + 3));
-    host.note(3, false);
+    host.came.note(3, false);
     host.take(chunk(1, 1, 0, 1, "", "b"));
     host.take(chunk(3, 2, 0, 0, "BE", "other"));
     host.take(chunk(2, 1, 0, 2, "E", "c"));
@@ -295,7 +263,6 @@ fn a_message_that_never_ends_holds_what_was_not_read() {
         for n in 0..20_000 {
             let letters = if n == 0 { "B" } else { "" };
             host.take(chunk(n, 1, 0, n as u32, letters, "0123456789"));
-            host.came = vec![true; n as usize + 1];
             while host.read().is_some() {}
             assert!(host.inbound.buffered() < 1000 && host.inbound.memory() < 10_000);
         }
@@ -316,50 +283,9 @@ fn a_barrier_keeps_what_was_not_begun() {
     assert_eq!(host.read_all(), ["A.."]);
 }
 
-/// Messages, and how large their fragments are.
-fn messages() -> impl Strategy<Value = Vec<(Message, usize)>> {
-    let message = (0..STREAMS, any::<bool>(), 1usize..300, any::<u8>(), 1usize..60).prop_map(
-        |(stream, unordered, len, seed, fragment)| {
-            let payload: Vec<u8> = (0..len).map(|i| seed.wrapping_add(i as u8)).collect();
-            let (stream, ppid) = (StreamId(stream), Ppid(u32::from(seed)));
-            (Message { stream, ppid, unordered, payload: payload.into() }, fragment)
-        },
-    );
-    prop::collection::vec(message, 1..25)
-}
-
-/// What the send queue makes of them; and the message of each chunk.
-fn chunks_of(messages: &[(Message, usize)], interleaved: bool) -> Vec<(InChunk, usize)> {
-    let mut queue = SendQueue::new(STREAMS, StreamScheduler::RoundRobinPerPacket);
-    queue.set_interleaving(interleaved);
-    let mut waiting: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-    for (index, (message, _)) in messages.iter().enumerate() {
-        let Message { stream, ppid, unordered, payload } = message.clone();
-        let options = SendOptions { ppid, unordered, ..SendOptions::default() };
-        queue.push(Time::ZERO, stream, payload, options);
-        waiting.entry(stream.0).or_default().insert(0, index);
-    }
-    let mut chunks = Vec::new();
-    for n in 0.. {
-        let Some(out) = queue.next(messages[n as usize % messages.len()].1) else { break };
-        queue.end_packet();
-        let of = waiting.get_mut(&out.stream.0).unwrap();
-        let index = *of.last().unwrap();
-        if out.flags.ending {
-            of.pop();
-        }
-        let seq = FIRST + n;
-        let fsn = if out.flags.beginning { Fsn(0) } else { out.fsn };
-        let (tsn, stream, ppid) = (Tsn(seq as u32), out.stream, out.ppid);
-        let (mid, flags, payload) = (out.mid, out.flags, out.payload);
-        chunks.push((InChunk { seq, tsn, stream, mid, fsn, ppid, flags, payload }, index));
-    }
-    chunks
-}
-
 /// What a reader makes of what it reads.
 struct Reader<'a> {
-    messages: &'a [(Message, usize)],
+    messages: &'a [Sent],
     chunks: &'a [(InChunk, usize)],
     interleaved: bool,
     /// What was read of each message, and whether that ended, and how.
@@ -394,8 +320,8 @@ impl Reader<'_> {
 
 /// What is passed over once these messages are given up: up to which TSN, and of which streams.
 fn forward(host: &mut Host, chunks: &[(InChunk, usize)], given_up: &[bool]) {
-    let edge = host.edge() as usize;
-    let passed = |n: &usize| host.came.get(*n) == Some(&true) || given_up[chunks[*n].1];
+    let edge = host.came.edge() as usize;
+    let passed = |n: &usize| host.came.has(*n as u64) || given_up[chunks[*n].1];
     let Some(last) = (edge..chunks.len()).take_while(passed).last() else { return };
     if !(edge..=last).any(|n| given_up[chunks[n].1]) {
         return;
@@ -422,7 +348,7 @@ proptest! {
         steps in prop::collection::vec((any::<prop::sample::Index>(), 0u8..20), 1..400),
         gives_up in any::<bool>(),
     ) {
-        let chunks = chunks_of(&messages, interleaved);
+        let chunks = chunks_of(&messages, StreamScheduler::RoundRobinPerPacket, interleaved);
         let mut host = Host::new(interleaved, point);
         let mut given_up = vec![false; messages.len()];
         let mut reader = Reader {
@@ -437,7 +363,7 @@ proptest! {
         for (index, what) in steps {
             match what {
                 0..11 => {
-                    let came = |n: usize| host.came.get(n) == Some(&true);
+                    let came = |n: usize| host.came.has(n as u64);
                     let missing: Vec<usize> =
                         (0..chunks.len()).filter(|n| !came(*n) && !given_up[chunks[*n].1]).collect();
                     if let Some(near) = missing.get(..missing.len().min(6)).filter(|n| !n.is_empty()) {
@@ -447,7 +373,7 @@ proptest! {
                 }
                 11 => {
                     if let Some(seq) = host.inbound.discard_highest(0) {
-                        host.note(seq - FIRST, false);
+                        host.came.note(seq - FIRST, false);
                     }
                 }
                 12 if gives_up => {
