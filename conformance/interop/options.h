@@ -54,7 +54,7 @@ struct options {
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
 	bool restart;             /* the peer restarts once, and then everything begins again */
-	bool impatient;           /* notices within a second or two that a path has failed */
+	bool fast_failover;       /* notices within a second or two that a path has failed */
 	unsigned timeout;         /* seconds */
 	const char *with;         /* what the stack is to use beyond its defaults */
 };
@@ -100,7 +100,7 @@ static void usage(const char *problem)
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
 	    "  --expect-abort       the peer's ABORT is the expected end, at any time\n"
 	    "  --expect-restart     the peer restarts once, and then everything begins anew\n"
-	    "  --impatient          notice within a second or two that a path has failed\n"
+	    "  --fast-failover      notice within a second or two that a path has failed\n"
 	    "  --timeout SECONDS    (60)\n"
 	    "  --with FEATURES      to switch on, with commas between: " PEER_FEATURES "\n",
 	    problem);
@@ -173,7 +173,7 @@ static void parse(int argc, char **argv)
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
 		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
 		{ "reset-all-at", 1, 0, 'W' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
-		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
+		{ "expect-restart", 0, 0, 'R' }, { "fast-failover", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
 	int name;
@@ -206,7 +206,7 @@ static void parse(int argc, char **argv)
 		case 'c': options.close = close_mode(optarg); break;
 		case 'x': options.expect = END_ABORT; break;
 		case 'R': options.restart = true; break;
-		case 'i': options.impatient = true; break;
+		case 'i': options.fast_failover = true; break;
 		case 't': options.timeout = (unsigned)number(1, 3600); break;
 		case 'w': options.with = optarg; break;
 		case 'S': options.initial_streams = (uint16_t)number(1, 2048); break;

@@ -90,7 +90,7 @@ static void set_common_options(peer_socket sock, sa_family_t address_family)
 	if (options.no_delay)
 		set_option(sock, SCTP_NODELAY, &on, sizeof(on));
 	paths.spp_address.ss_family = address_family;
-	if (options.impatient) {
+	if (options.fast_failover) {
 		set_option(sock, SCTP_RTOINFO, &timers, sizeof(timers));
 		set_option(sock, SCTP_PEER_ADDR_PARAMS, &paths, sizeof(paths));
 	}

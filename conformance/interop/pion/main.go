@@ -38,7 +38,7 @@ type options struct {
 	size, streams, mtu, timeout    int
 	interval, burst                uint64
 	unordered, duplex, expectAbort bool
-	expectRestart, impatient       bool
+	expectRestart, fastFailover    bool
 	closing, with                  string
 	initialStreams                 int
 	resetAt                        int64
@@ -94,7 +94,7 @@ func parse(arguments []string) *options {
 	flags.BoolVar(&o.duplex, "duplex", false, "a server, too, sends from the start")
 	flags.BoolVar(&o.expectAbort, "expect-abort", false, "the peer's ABORT is the expected end")
 	flags.BoolVar(&o.expectRestart, "expect-restart", false, "the peer restarts once")
-	flags.BoolVar(&o.impatient, "impatient", false, "notice failed paths quickly")
+	flags.BoolVar(&o.fastFailover, "fast-failover", false, "notice failed paths quickly")
 	flags.StringVar(&o.closing, "close", "", "shutdown, abort or wait")
 	flags.StringVar(&o.with, "with", "", "features: interleaving or zero-checksum")
 	flags.IntVar(&o.initialStreams, "initial-streams", 0, "with which the association begins; pion names all it has")
@@ -168,7 +168,7 @@ func check(o *options) {
 	switch {
 	case strings.Contains(o.address+o.peer, ","):
 		unsupported("pion/sctp has one path: an association runs over one net.Conn")
-	case o.impatient:
+	case o.fastFailover:
 		unsupported("pion/sctp has no failover")
 	case o.port != sctpPort || o.peerPort != sctpPort:
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")

@@ -282,7 +282,7 @@ fn who_does_not_listen_refuses() {
 }
 
 /// Quick to notice that a path has failed.
-fn impatient(payload: Payload) -> AssociationConfig {
+fn fast_failover(payload: Payload) -> AssociationConfig {
     let toml = "
         rto = { initial_ms = 200, min_ms = 100, max_ms = 500 }
         heartbeat = { interval_ms = 200 }
@@ -316,7 +316,7 @@ fn a_path_that_fails_loses_nothing() {
     run(async {
         let endpoint = client(Over::Raw, &[ours(0), ours(1)]);
         let association = endpoint
-            .connect_with(Peer::multihomed([theirs(0)], port), impatient(payload))
+            .connect_with(Peer::multihomed([theirs(0)], port), fast_failover(payload))
             .await
             .unwrap();
         confirmed(&association, 2).await;

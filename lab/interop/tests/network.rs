@@ -81,7 +81,7 @@ async fn until(what: impl Fn() -> bool) {
 /// case it loses its address.
 #[test]
 fn an_interface_that_goes_loses_nothing() {
-    let impatient = "
+    let fast_failover = "
         rto = { initial_ms = 200, min_ms = 100, max_ms = 500 }
         heartbeat = { interval_ms = 200 }
         limits = { path_max_retrans = 2 }
@@ -94,7 +94,7 @@ fn an_interface_that_goes_loses_nothing() {
         here.join(&there, 1);
         here.join(&there, 2);
         run(async {
-            let config = settings(payload, impatient);
+            let config = settings(payload, fast_failover);
             let pick = |last| carriers(&[address(1, last), address(2, last)])[kind].clone();
             let (client, server) = (open(&here, pick(1), &config), open(&there, pick(2), &config));
             let (ours, theirs) = connect(&client, &server, config).await;

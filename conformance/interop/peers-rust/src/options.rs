@@ -153,7 +153,7 @@ impl Options {
                 Long("add-streams") => {
                     unsupported(&format!("{stack} has no call that adds streams (RFC 6525 §6.3.4)"));
                 }
-                Long("impatient") => unsupported(&format!("{stack} has no failover")),
+                Long("fast-failover") => unsupported(&format!("{stack} has no failover")),
                 Long("with") => match words.value()?.string()?.as_str() {
                     "auth" => unsupported(&format!(
                         "{stack} has no call that authenticates chunks (RFC 4895)"

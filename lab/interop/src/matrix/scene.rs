@@ -311,7 +311,7 @@ impl<'a> Scene<'a> {
             add("--unordered".into());
         }
         if plan.two_paths {
-            add("--impatient".into());
+            add("--fast-failover".into());
         }
         if !self.is_guest() {
             add(format!("--udp {}", self.udp.1));
