@@ -13,7 +13,7 @@ use tresse::{
     Association, AssociationConfig, Carrier, Config, DEFAULT_UDP_PORT, Endpoint, EndpointConfig,
     Extensions, Peer, Ppid, Profile, Reliability, SendOptions, StreamId,
 };
-use tresse_peers::{Payload, Received};
+use tresse_peers::{Payload, Received, traffic};
 
 /// One association with its peer, over UDP (RFC 6951).
 #[derive(Clone, Debug, Args)]
@@ -237,16 +237,6 @@ async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> 
 /// Receives and verifies everything.
 async fn receive(args: &PeerArgs, association: &Association) -> Result<u64, String> {
     let payload = payload(args, args.receive);
-    let mut received =
-        if args.partial { Received::partial(payload) } else { Received::new(payload) };
-    while !received.is_complete() {
-        let message = association
-            .recv()
-            .await
-            .map_err(|closed| format!("ended after {} messages: {closed}", received.messages()))?;
-        received
-            .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
-            .map_err(|e| e.to_string())?;
-    }
-    Ok(received.messages())
+    let received = if args.partial { Received::partial(payload) } else { Received::new(payload) };
+    traffic::receive(association, received, |_| ()).await
 }

@@ -94,16 +94,30 @@ pub async fn send_all(association: &Association, payload: Payload) {
 /// # Panics
 /// When anything about it is not as sent.
 pub async fn receive_all(association: &Association, payload: Payload) {
-    let mut received = Received::new(payload);
+    let received = receive(association, Received::new(payload), |_| ()).await;
+    received.unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// Receives and verifies until all is there, and tells after each message how many have come; gives their number.
+///
+/// # Errors
+/// What was not as sent, or how the association ended before.
+pub async fn receive(
+    association: &Association,
+    mut received: Received,
+    mut tell: impl FnMut(u64),
+) -> Result<u64, String> {
     while !received.is_complete() {
-        let message = match association.recv().await {
-            Ok(message) => message,
-            Err(closed) => panic!("ended after {} messages: {closed}", received.messages()),
-        };
+        let message = association
+            .recv()
+            .await
+            .map_err(|closed| format!("ended after {} messages: {closed}", received.messages()))?;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
-            .unwrap();
+            .map_err(|error| error.to_string())?;
+        tell(received.messages());
     }
+    Ok(received.messages())
 }
 
 /// Sends and receives all of `payload` at the same time.

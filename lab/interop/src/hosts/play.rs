@@ -16,7 +16,7 @@ use tresse::{
 use super::network::{Host, Network};
 use super::{Binding, Bound, Cell, Family, Settings, Travel};
 use crate::matrix::{Outcome, Recorder};
-use tresse_peers::{Payload, Received};
+use tresse_peers::{Payload, Received, traffic};
 
 const SCTP_PORT: u16 = 5001;
 const UDP_PORT: u16 = 9899;
@@ -285,7 +285,9 @@ impl Scene {
         *end.association.lock().expect("nobody panics here") = Some(association.clone());
         tokio::try_join!(
             send(&association, self.payload, orders),
-            receive(&association, self.payload, &end.received),
+            traffic::receive(&association, Received::new(self.payload), |messages| {
+                end.received.store(messages, Ordering::Relaxed);
+            }),
         )?;
         if host == Host::Client {
             association.shutdown().await.map_err(|error| format!("shutdown: {error}"))?;
@@ -336,26 +338,6 @@ async fn send(
         let stream = StreamId(payload.stream(index));
         let sent = association.send_with(stream, payload.message(index), options).await;
         sent.map_err(|error| format!("message {index}: {error}"))?;
-    }
-    Ok(())
-}
-
-/// Receives and verifies all messages.
-async fn receive(
-    association: &Association,
-    payload: Payload,
-    count: &AtomicU64,
-) -> Result<(), String> {
-    let mut received = Received::new(payload);
-    while !received.is_complete() {
-        let message = association
-            .recv()
-            .await
-            .map_err(|closed| format!("ended after {} messages: {closed}", received.messages()))?;
-        received
-            .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
-            .map_err(|error| error.to_string())?;
-        count.store(received.messages(), Ordering::Relaxed);
     }
     Ok(())
 }
