@@ -260,9 +260,10 @@ impl Window {
         }
     }
 
-    /// Data was sent on the address.
-    pub(crate) fn has_carried_data(&self) -> bool {
-        self.last_data_sent != Time::ZERO
+    /// With `flight` bytes in flight: data was sent on the address, and none is any more.
+    #[inline]
+    pub(crate) fn is_idle(&self, flight: usize) -> bool {
+        flight == 0 && self.last_data_sent != Time::ZERO
     }
 
     //= RFC 9260 6.1-8

@@ -102,7 +102,8 @@ impl<'a> Gate<'a> {
             return self.may_send_new(cx, path).then_some(path);
         }
         for path in cx.paths.ids() {
-            if cx.strategy.may_carry_new(cx.paths, path) {
+            let is_idle = cx.paths[path].window.is_idle(data.flight(path));
+            if is_idle && cx.strategy.may_carry_new(cx.paths, path) {
                 cx.decay_idle(data, path);
             }
         }

@@ -30,8 +30,7 @@ impl Context<'_> {
     pub(super) fn decay_idle(&mut self, data: &Outbound, path: PathId) {
         let (now, profile) = (self.now, self.profile());
         let p = &mut self.paths[path];
-        let is_idle = data.flight(path) == 0 && p.window.has_carried_data();
-        if is_idle && p.window.decay(now, p.idle_after(profile)) {
+        if p.window.is_idle(data.flight(path)) && p.window.decay(now, p.idle_after(profile)) {
             self.trace_window(data.board(), path, WindowCause::Idle);
         }
     }
