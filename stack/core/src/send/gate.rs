@@ -62,16 +62,16 @@ impl<'a> Gate<'a> {
     }
 
     //= RFC 8260 2.2.2-4
-    //= RFC 9260 6.1-17
+    //= RFC 9260 6.1-2 6.1-3 6.1-17
     /// Whether a packet may begin with a new chunk on `path`.
     pub(super) fn may_send_new(self, cx: &Context<'_>, path: PathId) -> bool {
         let data = self.data;
         let Some(len) = data.next_len(cx.paths) else { return false };
-        let flight = data.board().total_flight();
-        let window = self.zero_window.takes_new(len, data.peer_window(), flight);
+        let probes = self.zero_window.may_probe(data.board());
+        // §6.1 A: no new data beyond the peer's window, except zero window probes.
+        let window = probes || !zero_window::is_probe(len, data.peer_window());
         let fills = cx.fills_lone_packet(path) && cx.fits_lone_packet(data, path, len);
         let cwnd = fills || cx.cwnd_allows(data, path);
-        let probes = self.zero_window.may_probe(flight);
         let cwnd = (cwnd || self.overrides.has_extra())
             && cx.strategy.share_allows(data, cx.paths, cx.profile(), path, probes);
         let p = &cx.paths[path];

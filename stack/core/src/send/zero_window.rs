@@ -125,19 +125,10 @@ impl ZeroWindow {
         self.probe_at = None;
     }
 
-    /// A probe may leave now, with `flight` bytes in flight.
+    /// A probe may leave now.
     #[inline]
-    pub(crate) const fn may_probe(&self, flight: usize) -> bool {
-        self.probe_now && flight == 0
-    }
-
-    //= RFC 9260 6.1-2 6.1-3
-    /// Whether a new chunk of `len` bytes of user data may leave into a window with `room`, with `flight` bytes in flight.
-    ///
-    /// §6.1 A: no new data beyond the peer's window, except zero window probes.
-    #[inline]
-    pub(super) const fn takes_new(&self, len: usize, room: usize, flight: usize) -> bool {
-        !is_probe(len, room) || self.may_probe(flight)
+    pub(super) fn may_probe(&self, board: &Scoreboard) -> bool {
+        self.probe_now && board.total_flight() == 0
     }
 
     /// A probe left.
