@@ -32,7 +32,7 @@ pub(crate) enum RtoMin {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     /// In the order of evaluation.
-    algorithms: SmallVec<[AnyAlgorithm; 4]>,
+    algorithms: Box<[AnyAlgorithm]>,
     /// What they were told last of the order in which packets arrive.
     trusts_order: bool,
     advisors: AllAdvisors,
@@ -251,7 +251,7 @@ impl Recovery {
 
     /// The bound of RTO for all streams, if some algorithm has another one than the configured one.
     fn moving_bound(&self) -> Option<Duration> {
-        self.algorithms.iter().find_map(|algorithm| algorithm.get().rto_min())
+        self.algorithms.iter().find_map(AnyAlgorithm::rto_min)
     }
 
     /// RTO.Min as it is configured.

@@ -5,8 +5,6 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use super::budget::Budget;
 use super::bundling::Worth;
 use super::bundling::bundle_fast_retransmit::BundleFastRetransmit;
@@ -37,7 +35,8 @@ use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, Eligibility, Scoreboard};
 use crate::time::Time;
 
-/// Makes an enum of algorithms: what is told or asked for every packet is a match, everything else a call through [`Algorithm`].
+/// Makes an enum of algorithms: what is told or asked for every packet, and the bound of RTO, is a match, everything else a call
+/// through [`Algorithm`].
 macro_rules! algorithms {
     ($($name:ident($held:ty),)*) => {
         /// An algorithm that is switched on.
@@ -49,10 +48,10 @@ macro_rules! algorithms {
         impl AnyAlgorithm {
             /// Those that a profile switches on, in the order of the registry. `retransmit_bit`: SACKs say whether they
             /// answer a retransmission.
-            pub(super) fn all(profile: &Profile, retransmit_bit: bool) -> SmallVec<[AnyAlgorithm; 4]> {
-                let mut all = SmallVec::new();
+            pub(super) fn all(profile: &Profile, retransmit_bit: bool) -> Box<[AnyAlgorithm]> {
+                let mut all = Vec::new();
                 $(all.extend($name::of(profile, retransmit_bit).map(|a| AnyAlgorithm::$name(a.into())));)*
-                all
+                all.into()
             }
 
             pub(super) fn get(&self) -> &dyn Algorithm {
@@ -78,6 +77,13 @@ macro_rules! algorithms {
             pub(super) fn on_new_data(&mut self, sent: &NewData<'_>) {
                 match self {
                     $(AnyAlgorithm::$name(a) => a.on_new_data(sent),)*
+                }
+            }
+
+            #[inline]
+            pub(super) fn rto_min(&self) -> Option<Duration> {
+                match self {
+                    $(AnyAlgorithm::$name(a) => a.rto_min(),)*
                 }
             }
 

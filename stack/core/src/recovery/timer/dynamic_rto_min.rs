@@ -58,7 +58,7 @@ impl DynamicRtoMin {
     }
 
     /// The bound now.
-    fn rto_min(&self) -> Duration {
+    fn bound(&self) -> Duration {
         Duration::from_secs_f64(self.rto_min * self.parameters.tick_ms / 1e3)
     }
 
@@ -101,7 +101,7 @@ impl Algorithm for DynamicRtoMin {
     }
 
     fn rto_min(&self) -> Option<Duration> {
-        Some(self.rto_min())
+        Some(self.bound())
     }
 
     fn on_fast_recovery(&mut self) {
@@ -177,7 +177,7 @@ mod tests {
                     d.on_timeout();
                 }
                 d.on_rtt(Duration::from_secs(u64::from(i % 70)), Duration::from_secs(2));
-                assert!(d.rto_min() <= Duration::from_secs(60), "{arithmetic:?} {i}");
+                assert!(d.bound() <= Duration::from_secs(60), "{arithmetic:?} {i}");
             }
         }
     }
