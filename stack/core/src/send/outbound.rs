@@ -353,6 +353,7 @@ impl Outbound {
     ///
     /// RFC 9260 §6.4.1: "where the SCTP user explicitly requests to send data to an inactive destination transport
     /// address", an alternate active one takes it.
+    #[inline] // Where no message has named one, nothing else is asked.
     pub(super) fn named_path(&self, paths: &Paths) -> Option<PathId> {
         let path = paths.find(self.queue.next_destination()?)?;
         paths[path].preferred().then_some(path)

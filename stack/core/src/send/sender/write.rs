@@ -164,7 +164,10 @@ impl Sender {
         let (now, path) = (cx.now, *path);
         let max = cx.paths[path].mtu.max_packet().max(padded(writer.len()));
         let max_payload = self.data.max_payload(cx.paths);
-        while let Some(len) = self.data.queue().next_len(max_payload) {
+        // A packet that is full need not know what would be next.
+        while writer.len() + self.data.header_len() < max
+            && let Some(len) = self.data.queue().next_len(max_payload)
+        {
             let allowed = carried.new == 0
                 || !cx.fills_lone_packet(path)
                 || cx.fits_lone_packet(&self.data, path, len);
