@@ -210,6 +210,11 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
             // RTT is timed (RFC 9260 §6.3.1 C5): it stays backed off, and each loss of that time costs a whole one.
             span += sender.profile.rto.max() * 3;
         }
+        if scenario.features.contains("messages name keys") && slowest < NARROW {
+            // A packet has chunks of one key alone (RFC 4895 §6.2), so that a window of bytes can be a hundred packets, of
+            // which a short queue takes a few. The rest waits for T3-rtx, also after that has expired.
+            span += sender.profile.rto.max() * 3;
+        }
         let delays = scenario.links.iter().map(|link| link.config.delay_ms).fold(0.0, f64::max);
         span += Duration::from_secs_f64(incoming.len() as f64 * 2.0 * delays / 1000.0 / 10.0);
         span += round_trip(scenario, host).mul_f64(rounds(scenario, host));
@@ -258,7 +263,7 @@ pub(crate) fn patience(scenario: &Scenario) -> Duration {
     let mut span = Duration::from_secs(10);
     for host in 0..2 {
         let plan = &scenario.hosts[host];
-        span += host_patience(&plan.config.profile);
+        span += host_patience(&plan.config);
         span += plan.reading.slowness(scenario.hosts[1 - host].traffic.len());
         if let Reading::Pauses(pauses) = &plan.reading {
             // A pause may begin after the curfew.
@@ -283,7 +288,8 @@ pub(crate) fn patience(scenario: &Scenario) -> Duration {
 }
 
 /// The same for the timers of one host. Each of these can only follow the other once.
-fn host_patience(profile: &Profile) -> Duration {
+fn host_patience(config: &AssociationConfig) -> Duration {
+    let profile = &config.profile;
     let (rto_max, limits) = (profile.rto.max(), &profile.limits);
     // RFC 9260 §5.1: T1-init and T1-cookie, and all again after a stale cookie (§5.2.6).
     let setup = rto_max * 4 * (limits.max_init_retransmits + 1);
@@ -291,5 +297,12 @@ fn host_patience(profile: &Profile) -> Duration {
     let guard = rto_max.mul_f64(limits.shutdown_guard_rto_max);
     // §8.1: consecutive losses of data, and then of SHUTDOWN or SHUTDOWN ACK.
     let unreachable = rto_max * 2 * (limits.association_max_retrans + 1);
-    setup + guard + unreachable
+    // §5.4, §8.3: where the peer has deleted the last address that was verified (RFC 5061), heartbeats alone tell that it is
+    // gone; to an inactive address they leave once in HB.interval and an RTO (0.5 to 1.5), and each waits for one more.
+    let asked = profile.heartbeat.interval() + rto_max.mul_f64(2.5);
+    let unverified = match config.extensions.address_reconfiguration {
+        true => asked * (limits.association_max_retrans + 1),
+        false => Duration::ZERO,
+    };
+    setup + guard + unreachable + unverified
 }

@@ -372,6 +372,12 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::RESTLESS + 891],
     // A request to add or delete addresses waited at sources to which the peer had no way, until the association died.
     &[scenario::RESTLESS + 1_946, scenario::RESTLESS + 2_410],
+    // The judge: where the peer has deleted the last verified address, heartbeats alone tell that it is gone, and take their time.
+    &[scenario::MOVING + 247],
+    // The world: who authenticates for a move's sake knows the keys that the other end may use.
+    &[scenario::MOVING + 459],
+    // The judge: a window of small messages that name keys is a hundred packets, of which a short queue takes a few.
+    &[scenario::KEYED + 754],
 ];
 
 #[test]

@@ -140,9 +140,11 @@ fn slowness_under_mild_conditions_is_caught() {
 #[test]
 fn different_packets_have_different_digests() {
     let options = Options { digest: true, ..Options::default() };
-    let digests: BTreeSet<u64> =
-        (0..20).map(|seed| run(&Scenario::draw(seed), &options).digest).collect();
-    assert_eq!(digests.len(), 20);
+    let reports = (0..20).map(|seed| run(&Scenario::draw(seed), &options));
+    // Where nobody has a way to anybody, no packet leaves at all.
+    let digests: Vec<u64> = reports.filter(|r| r.packets > 0).map(|r| r.digest).collect();
+    assert!(digests.len() > 15, "{} worlds have packets", digests.len());
+    assert_eq!(digests.iter().collect::<BTreeSet<_>>().len(), digests.len());
 }
 
 /// The kinds that `judge` finds with a ledger that has one end.

@@ -76,6 +76,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     // Congestion controls for one path or several, of which the last one counts.
     "cubic",
     "hystart-plus-plus",
+    "loss-differentiation",
     "bbr",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",

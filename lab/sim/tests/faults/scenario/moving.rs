@@ -69,7 +69,9 @@ impl Scenario {
 
     /// Both ends offer changes of addresses, mostly follow their host, and send for as long as that moves.
     pub(super) fn follow_hosts(&mut self, draw: &mut Draw, concurrent: bool) {
-        let keys = Arc::clone(&self.hosts[0].config.authentication);
+        // Who did not authenticate before knows the keys that the other end may use.
+        let known = self.hosts.iter().find(|plan| plan.config.extensions.authentication);
+        let keys = Arc::clone(&known.unwrap_or(&self.hosts[0]).config.authentication);
         for plan in &mut self.hosts {
             if !plan.config.extensions.authentication {
                 plan.config.extensions.authentication = true;

@@ -3,7 +3,6 @@
 //! twice or late, and addresses that somebody else has afterwards. In half of them one host moves and nothing else happens: then the
 //! association must survive, whatever its addresses have become (`followed.rs`).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_core::Time;
@@ -55,14 +54,6 @@ impl Scenario {
     fn rest_not(mut self, draw: &mut Draw, kind: Kind, concurrent: bool) -> Scenario {
         if kind == Kind::Single {
             self.keep_one_address();
-        }
-        // Who did not authenticate before knows the keys that the other end may use.
-        for host in 0..2 {
-            if !self.hosts[host].config.extensions.authentication {
-                let keys = Arc::clone(&self.hosts[1 - host].config.authentication);
-                self.hosts[host].config.extensions.authentication = true;
-                self.hosts[host].config.authentication = keys;
-            }
         }
         self.follow_hosts(draw, concurrent);
         if draw.chance(0.5) {
