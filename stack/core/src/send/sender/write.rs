@@ -28,7 +28,9 @@ impl Sender {
         // A detector may want new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions(cx);
         let now_or_never = self.overrides.retransmits_now();
-        let waits = (held || self.overrides.rest_waits()) && !now_or_never;
+        // A SACK is waited for while one can come: no longer once the path is gone that all was in flight on.
+        let rest_waits = self.overrides.rest_waits() && self.data.board().total_flight() > 0;
+        let waits = (held || rest_waits) && !now_or_never;
         let lost = if waits { None } else { self.gate().next_lost(cx, answer, now_or_never) };
         if let Some((seq, path)) = lost.filter(|(seq, _)| self.data.peer_room().takes_again(*seq)) {
             cx.decay_idle(&self.data, path);

@@ -278,3 +278,26 @@ fn a_sack_of_what_was_sent_to_a_deleted_address_counts() {
     assert!(later.iter().all(|p| p.data().is_empty()));
     assert_eq!(peer.script.stats().send_buffered, 0);
 }
+
+/// The same where what is lost waits for a SACK (ns-2): none comes once nothing is in flight any more.
+#[test]
+fn what_waits_for_a_sack_leaves_a_deleted_address_too() {
+    let parameters = "[congestion]\none_packet_until_sack = true";
+    let config = AssociationConfig { profile: profile("rfc9260", parameters).profile, ..config() };
+    let mut peer = peer(&config, 2);
+    let sent = peer.script.wait(ms(10));
+    for beat in sent.iter().flat_map(Sent::chunks) {
+        if let Chunk::Heartbeat(beat) = beat {
+            let info = beat.parameters.to_vec();
+            peer.give(|w| w.heartbeat_ack(&info));
+        }
+    }
+    peer.script.send(100);
+    let after_timeout = peer.script.wait(secs(1));
+    let again: Vec<_> = after_timeout.iter().filter(|p| !p.data().is_empty()).collect();
+    assert_eq!((again.len(), again[0].to.destination), (1, z(1)));
+    let packet = peer.signed(asconf(FIRST, z(0), &delete(1, z(1))));
+    let sent = peer.script.give_from(z(0), packet);
+    let again: Vec<_> = sent.iter().filter(|p| !p.data().is_empty()).collect();
+    assert_eq!((again.len(), again[0].to.destination), (1, z(0)));
+}
