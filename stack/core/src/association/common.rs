@@ -114,13 +114,15 @@ impl<'a> Common<'a> {
         self.errors.judge(self.profile().limits.association_max_retrans)
     }
 
-    /// The peer has answered a request that was sent on `path`.
+    /// The peer has answered a request that was sent on `path`. As after a heartbeat (RFC 9260 §8.1) that forgives no data
+    /// that is outstanding: who asks again and again whether a reset is done would never notice that nothing else arrives.
     pub(super) fn answered(&mut self, path: PathId, sent: Time, sender: &Sender) {
         if self.paths[path].clear_errors(sent) {
             self.path_changed(path);
         }
-        self.errors.clear();
+        self.errors.on_request_answered();
         if sender.data().outstanding() == 0 {
+            self.errors.clear();
             self.standard.stop();
         }
     }

@@ -11,6 +11,8 @@ use crate::streams::chunk::InboundError;
 pub(super) struct Errors {
     /// Expirations of T3-rtx since something was acknowledged.
     timeouts: u32,
+    /// Requests (RFC 5061, RFC 6525) without an answer since one was answered.
+    requests: u32,
     /// Heartbeats without an answer since one was answered.
     heartbeats: u32,
 }
@@ -24,9 +26,19 @@ pub(super) struct End {
 }
 
 impl Errors {
-    /// What was sent was not answered; `counts` if that is an error.
-    pub(super) fn on_timeout(&mut self, counts: bool) {
-        self.timeouts = self.timeouts.saturating_add(u32::from(counts));
+    /// T3-rtx has expired.
+    pub(super) fn on_timeout(&mut self) {
+        self.timeouts = self.timeouts.saturating_add(1);
+    }
+
+    /// A request was not answered; `counts` if that is an error.
+    pub(super) fn on_lost_request(&mut self, counts: bool) {
+        self.requests = self.requests.saturating_add(u32::from(counts));
+    }
+
+    /// One was answered, which says nothing of the data.
+    pub(super) fn on_request_answered(&mut self) {
+        self.requests = 0;
     }
 
     /// A heartbeat was not.
@@ -50,7 +62,8 @@ impl Errors {
     ///
     /// RFC 9260 §8.1: if the counter exceeds Association.Max.Retrans, the peer is unreachable.
     pub(super) fn judge(self, association_max_retrans: u32) -> Result<(), End> {
-        if self.timeouts.saturating_add(self.heartbeats) > association_max_retrans {
+        let errors = self.timeouts.saturating_add(self.requests).saturating_add(self.heartbeats);
+        if errors > association_max_retrans {
             return Err(End { causes: Vec::new(), reason: CloseReason::Unreachable });
         }
         Ok(())

@@ -372,7 +372,7 @@ impl Monitor {
         cx.fail(path, error);
         let now = cx.now;
         self.addresses.doubt(cx, path, now);
-        cx.errors.on_timeout(error);
+        cx.errors.on_lost_request(error);
         cx.judge_errors()
     }
 

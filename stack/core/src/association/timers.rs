@@ -88,7 +88,7 @@ impl Association {
             cx.paths[path].address.on_timeout();
             parts.monitor.doubt(&mut cx, path, expired.sent());
             if expired.is_error() {
-                cx.errors.on_timeout(true);
+                cx.errors.on_timeout();
                 let result = cx.judge_errors();
                 if !self.goes_on(result) {
                     return;

@@ -287,6 +287,23 @@ fn in_progress_is_no_error() {
     assert_eq!((script.closed(), script.path(0).errors), (None, 0));
 }
 
+//= RFC 9260 8.1-4
+/// As after a heartbeat: where nothing but answers comes, the data is still missing.
+#[test]
+fn nor_does_it_forgive_data_that_is_outstanding() {
+    let mut script = agreed(&config());
+    script.send(100);
+    reset(&mut script, ResetDirection::Incoming, &[1]);
+    for _ in 0..600 {
+        answer(&mut script, 0, ReconfigurationResult::IN_PROGRESS);
+        script.wait(secs(1));
+        if script.closed().is_some() {
+            break;
+        }
+    }
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+}
+
 //= RFC 6525 5.1.3-1 5.1.3-2 5.1.3-3 5.1.3-4 5.1.3-5 5.1.3-6 5.1.3-7 5.2.2-1 5.2.2-2
 #[test]
 fn incoming_streams_are_reset_by_a_request_of_the_peer() {
