@@ -40,6 +40,7 @@ impl Association {
         if let Some(id) = known {
             if self.paths[id].doubts_source() {
                 let (mut cx, parts) = self.parts(now);
+                parts.extras.changes.heard_at(&mut cx, parts.monitor.addresses_mut(), local);
                 parts.monitor.heard_at(&mut cx, id, local);
             }
             let path = &mut self.paths[id];

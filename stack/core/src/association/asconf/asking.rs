@@ -87,7 +87,10 @@ impl AddressChanges {
         let changes = self.agreed.as_ref();
         for request in changes.into_iter().flat_map(|changes| changes.requests.open()) {
             match request.change {
-                AddressChange::Add => stays.push(request.address),
+                AddressChange::Add if !stays.contains(&request.address) => {
+                    stays.push(request.address);
+                }
+                AddressChange::Add => {}
                 AddressChange::Delete => stays.retain(|address| *address != request.address),
                 AddressChange::SetPrimary => {}
             }
@@ -185,6 +188,24 @@ impl AddressChanges {
         };
         let has_any = |path: &&PathId| self.source(paths, addresses, **path).is_some();
         all.iter().find(is_proven).or_else(|| all.iter().find(has_any)).copied()
+    }
+
+    //= RFC 5061 5.3-3
+    /// A packet of the peer arrived at `local`. If it is asked to add that, it has, and its answer was lost; and if no address of
+    /// its is verified, heartbeats leave from there at once, against F1, which has them wait for the answer. Else none of the
+    /// two would ever be verified, where both ends have deleted what the other one knew.
+    pub(in crate::association) fn heard_at(
+        &self,
+        cx: &mut Common<'_>,
+        addresses: &mut Addresses,
+        local: IpAddr,
+    ) {
+        let mut under_way = self.agreed.iter().flat_map(|changes| changes.requests.under_way());
+        let added = |r: &Request| r.change == AddressChange::Add && r.address == local;
+        if !cx.outbox.has_way(cx.paths) && under_way.any(added) {
+            addresses.sources_mut().learn(local);
+            addresses.leave_lost(cx);
+        }
     }
 
     /// The chunk has left from an address that is gone, where no answer arrives any more: it leaves again at once, over a path

@@ -95,6 +95,35 @@ fn what_was_sent_to_a_deleted_address_is_not_in_flight_again() {
     play(&config, 20, 5_014_477_533_252_288_160, &steps);
 }
 
+/// Both delete all that the other one knows, each adds one address, and an answer is lost: heartbeats alone may leave, and those
+/// from an address that the peer has deleted reach nobody.
+#[test]
+fn what_the_peer_sends_to_was_added_though_its_answer_was_lost() {
+    use AddressChange::{Add, Delete, SetPrimary};
+    use Side::{A, Z};
+    use Step::{Change, Run, Send};
+    let steps = [
+        Change(A, SetPrimary, 0),
+        Run(85),
+        Send(A, 24),
+        Change(Z, Delete, 1),
+        Change(A, Add, 2),
+        Send(A, 16),
+        Send(Z, 18),
+        Run(198),
+        Send(Z, 35),
+        Run(102),
+        Send(A, 9),
+        Change(Z, Add, 2),
+        Send(Z, 7),
+        Change(A, Delete, 1),
+        Change(Z, Delete, 0),
+        Change(A, Delete, 0),
+        Run(717),
+    ];
+    play(&config(), 20, 2_702_446_190_257_339_207, &steps);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
