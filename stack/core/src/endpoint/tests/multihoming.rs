@@ -229,3 +229,31 @@ fn an_acknowledged_retransmission_on_the_same_path_clears_its_counter() {
     script.sack(1, &[]);
     assert_eq!((script.path(0).errors, script.path(1).errors), (1, 0));
 }
+
+/// RFC 8985 §6.2 step 4: the reordering window is a quarter of the round trip of that path, here of 40 ms, not of the 4 ms of the
+/// other one.
+#[test]
+fn rack_waits_a_quarter_of_the_round_trip_of_its_own_path() {
+    let overrides = "[heartbeat]\nenabled = false";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260+rack", overrides) };
+    let mut script = Script::multihomed(&config, 2);
+    for (path, round_trip, rounds) in [(1, 4, 1..2), (0, 40, 2..12)] {
+        script.end.set_primary(script.now, script.id, PathId(path)).unwrap();
+        for sent in rounds {
+            script.send(100);
+            script.now += ms(round_trip);
+            script.sack(sent, &[]);
+        }
+    }
+    // Chunks 11 to 13, of which only the last one arrives.
+    for _ in 0..3 {
+        script.send(100);
+        script.now += ms(2);
+    }
+    script.now += ms(38);
+    assert!(script.sack(11, &[(3, 3)]).is_empty());
+    let sent = script.wait(ms(6));
+    assert_eq!(script.numbers(&sent), [[11]], "the next one is due in 2 ms");
+    let sent = script.wait(ms(2));
+    assert_eq!(script.numbers(&sent), [[12]]);
+}

@@ -63,6 +63,8 @@ struct PathState {
     /// That of the latest chunk that was sent once.
     sure_rtt: Duration,
     min_rtt: Windowed,
+    /// How much later than the one that overtook it a chunk may come, as of the last SACK.
+    tolerance: Duration,
 }
 
 impl PathState {
@@ -115,7 +117,6 @@ pub(in crate::recovery) struct Rack {
     was_in_recovery: bool,
     /// Less than [`DUP_THRESH`] packets that overtook a chunk are enough.
     trusts_order: bool,
-    reordering_window: Duration,
     deadline: Option<Time>,
 }
 
@@ -160,7 +161,6 @@ impl Rack {
 
     /// §6.2 step 5; visits only what was sent before the latest acknowledged chunk.
     fn detect(&mut self, now: Time, board: &Scoreboard, path: usize, decisions: &mut Decisions) {
-        let window = self.reordering_window;
         if !self.trusts_order && board.packets_gap_acked() < DUP_THRESH {
             return;
         }
@@ -184,7 +184,7 @@ impl Rack {
             if (oldest.sent, first) >= latest {
                 return;
             }
-            let due = oldest.sent + state.rtt + window;
+            let due = oldest.sent + state.rtt + state.tolerance;
             if due > now {
                 self.deadline = Some(self.deadline.map_or(due, |d| d.min(due)));
                 return;
@@ -218,7 +218,6 @@ impl Algorithm for Rack {
             round_end: None,
             was_in_recovery: false,
             trusts_order: true,
-            reordering_window: Duration::ZERO,
             deadline: None,
         })
     }
@@ -245,7 +244,7 @@ impl Algorithm for Rack {
             self.path(PathId(i as u8)).update(facts.now, ack, sent_again);
         }
         for i in 0..self.paths.len() {
-            self.reordering_window = self.reordering_window(facts, i);
+            self.paths[i].tolerance = self.reordering_window(facts, i);
             self.detect(facts.now, facts.board, i, decisions);
         }
     }
@@ -295,6 +294,6 @@ impl Algorithm for Rack {
     /// §6.3: at a timeout, whether a chunk sent at `sent` on `path` is too young to be lost.
     fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
         let Some(state) = self.paths.get(usize::from(path.0)) else { return false };
-        state.latest.is_some() && sent + state.rtt + self.reordering_window > now
+        state.latest.is_some() && sent + state.rtt + state.tolerance > now
     }
 }
