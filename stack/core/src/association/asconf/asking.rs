@@ -57,27 +57,17 @@ impl AddressChanges {
             }
             AddressChange::Delete | AddressChange::SetPrimary => {}
         }
-        self.ask(cx, addresses, Request { change, address, unseen })?;
+        let Some(changes) = &mut self.agreed else { return Err(AddressError::NotSupported) };
+        if !changes.requests.push(Request { change, address, unseen }) {
+            return Err(AddressError::TooMany);
+        }
+        self.pursue(cx, addresses);
         // What the user does not want no host brings back.
         match change {
             AddressChange::Add => addresses.sources_mut().want(address),
             AddressChange::Delete => addresses.sources_mut().decline(address),
             AddressChange::SetPrimary => {}
         }
-        Ok(())
-    }
-
-    fn ask(
-        &mut self,
-        cx: &mut Common<'_>,
-        addresses: &mut Addresses,
-        request: Request,
-    ) -> Result<(), AddressError> {
-        let Some(changes) = &mut self.agreed else { return Err(AddressError::NotSupported) };
-        if !changes.requests.push(request) {
-            return Err(AddressError::TooMany);
-        }
-        self.pursue(cx, addresses);
         Ok(())
     }
 
