@@ -38,9 +38,9 @@ pub struct Driver {
     icmp: Vec<IcmpMessage>,
     /// This many batches of packets have come without a pause.
     batches: u32,
-    /// For each part of the endpoint, if it has several, what arrived here and is for that one.
+    /// For each shard of the endpoint, if it has several, what arrived here and is for that one.
     outbox: Vec<Mail>,
-    /// The other parts know that this one needs its driver no more.
+    /// The other shards know that this one needs its driver no more.
     counted: bool,
     told: Vec<Told>,
     packet: Vec<u8>,
@@ -85,8 +85,8 @@ impl Driver {
         runtime: &dyn Runtime,
         observer: Option<Box<dyn Observer>>,
     ) -> Driver {
-        let parts = shared.member.as_ref().map_or(0, |member| member.count);
-        let outbox = std::iter::repeat_with(Mail::default).take(parts).collect();
+        let shards = shared.member.as_ref().map_or(0, |member| member.count);
+        let outbox = std::iter::repeat_with(Mail::default).take(shards).collect();
         // Without the right to listen to the system, addresses are read at intervals instead.
         let changes = shared.of_system.then(|| Changes::watch(runtime).ok()).flatten();
         Driver {
@@ -169,7 +169,7 @@ impl Driver {
         Ok(if busy { Round::Busy } else { Round::Waiting })
     }
 
-    /// Nothing of this driver is needed any more; but other parts of the endpoint may still need its
+    /// Nothing of this driver is needed any more; but other shards of the endpoint may still need its
     /// sockets.
     fn may_end(&mut self) -> bool {
         let Some(member) = &self.shared.member else { return true };
@@ -205,7 +205,7 @@ impl Driver {
         for incoming in inbox.packets.drain(..) {
             self.take(state, now, incoming);
         }
-        // ICMP reaches any of the sockets: all parts are told.
+        // ICMP reaches any of the sockets: all shards are told.
         for (other, mail) in self.outbox.iter_mut().enumerate() {
             if shared.member.as_ref().is_some_and(|member| member.index != other) {
                 mail.icmp.extend(self.icmp.iter().cloned());
@@ -230,7 +230,7 @@ impl Driver {
         }
     }
 
-    /// A packet for this endpoint, or for this part of it.
+    /// A packet for this endpoint, or for this shard of it.
     fn take(&mut self, state: &mut State, now: Time, incoming: IncomingPacket) {
         if let Some(watch) = &mut self.observer {
             watch.received(now, &incoming, self.shared.local[0].port());

@@ -22,7 +22,7 @@ use crate::peer::Peer;
 use crate::runtime;
 use crate::runtime::{PacketSocket, Reactor, Runtime};
 use crate::shared::{Phase, Shared, Slot, State, wait};
-use crate::team::{Mail, Membership, Part};
+use crate::team::{Mail, Member, Membership};
 
 /// One SCTP port on one or more local addresses, and all associations on it.
 ///
@@ -172,7 +172,7 @@ impl Endpoint {
         Endpoint { inner: Arc::new(Inner { shared, association }) }
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<dyn Part> {
+    pub(crate) fn downgrade(&self) -> Weak<dyn Member> {
         let shared: Weak<Shared> = Arc::downgrade(&self.inner.shared);
         shared
     }
@@ -357,7 +357,7 @@ impl Endpoint {
     }
 }
 
-/// One part among several of an endpoint.
+/// One shard among several of an endpoint.
 pub(crate) struct Place {
     pub(crate) core: tresse_core::Endpoint,
     pub(crate) member: Membership,

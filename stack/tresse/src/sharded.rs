@@ -22,12 +22,12 @@ use crate::runtime::Runtime;
 use crate::shared::wait;
 use crate::team::{Membership, Team};
 
-/// An [`Endpoint`] in several parts that share its addresses and its SCTP port, each with a driver and
-/// a lock of its own: associations are spread over the parts, and those of different parts do not wait
+/// An [`Endpoint`] in several shards that share its addresses and its SCTP port, each with a driver and
+/// a lock of its own: associations are spread over the shards, and those of different shards do not wait
 /// for each other. Worth it when one processor cannot carry all associations of an endpoint.
 ///
 /// No thread is made here: the drivers run where the caller lets them. Spawned on a runtime with
-/// several threads they move between them; on a thread each, every part stays with its processor:
+/// several threads they move between them; on a thread each, every shard stays with its processor:
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,23 +53,23 @@ use crate::team::{Membership, Team};
 /// # }
 /// ```
 ///
-/// On Linux the kernel takes each UDP packet to the part of its association, by the verification tag and a
-/// secret, so that no peer can choose a part.
-/// On raw IP all packets arrive at the first part, which passes them on; on other systems they arrive
+/// On Linux the kernel takes each UDP packet to the shard of its association, by the verification tag and a
+/// secret, so that no peer can choose a shard.
+/// On raw IP all packets arrive at the first shard, which passes them on; on other systems they arrive
 /// anywhere. A peer that restarts is recognised by the address that its INIT comes from, not by the
 /// others that the INIT lists.
 #[derive(Debug)]
 pub struct ShardedEndpoint {
-    parts: Vec<Endpoint>,
+    shards: Vec<Endpoint>,
     team: Arc<Team>,
     incoming: Arc<Notify>,
     turn: AtomicUsize,
 }
 
 impl ShardedEndpoint {
-    /// Binds the sockets of `shards` parts and returns their drivers, all of which the caller must
+    /// Binds the sockets of so many shards and returns their drivers, all of which the caller must
     /// poll. [`Config::observer`] must be empty: each driver can have one of its own by
-    /// [`Driver::observe`], and sees the packets and associations of its part.
+    /// [`Driver::observe`], and sees the packets and associations of its shard.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for 0 or more than 1024 shards, or with an observer;
@@ -109,7 +109,7 @@ impl ShardedEndpoint {
         let cores = tresse_core::Endpoint::parts(&sctp, seed, count);
         let (team, incoming) = (Team::new(), Arc::<Notify>::default());
         let key = cores[0].part_key().map_or([0, 1], tresse_core::PartKey::numbers);
-        let (mut parts, mut drivers) = (Vec::new(), Vec::new());
+        let (mut endpoints, mut drivers) = (Vec::new(), Vec::new());
         for (index, core) in cores.into_iter().enumerate() {
             socket.shard = Some(Shard { index: index as u16, count, key });
             let config = Config {
@@ -126,27 +126,30 @@ impl ShardedEndpoint {
             if let Carrier::Udp { local } = &mut carrier {
                 local.clone_from(&shared.local);
             }
-            parts.push(Endpoint::of(shared, sctp.association.clone()));
+            endpoints.push(Endpoint::of(shared, sctp.association.clone()));
             drivers.push(driver);
         }
-        team.assemble(parts.iter().map(Endpoint::downgrade).collect());
-        Ok((ShardedEndpoint { parts, team, incoming, turn: AtomicUsize::new(0) }, drivers))
+        team.assemble(endpoints.iter().map(Endpoint::downgrade).collect());
+        Ok((
+            ShardedEndpoint { shards: endpoints, team, incoming, turn: AtomicUsize::new(0) },
+            drivers,
+        ))
     }
 
-    /// The parts, each of which has counters and can be asked for its associations to end.
+    /// The shards, each of which has counters and can be asked for its associations to end.
     #[must_use]
     pub fn shards(&self) -> &[Endpoint] {
-        &self.parts
+        &self.shards
     }
 
-    /// Packets that arrived at another part than that of their association and were passed on, and
+    /// Packets that arrived at another shard than that of their association and were passed on, and
     /// those that were lost because too many waited there.
     #[must_use]
     pub fn forwarded(&self) -> (u64, u64) {
         (self.team.forwarded.load(Ordering::Relaxed), self.team.lost.load(Ordering::Relaxed))
     }
 
-    /// As [`Endpoint::connect`]; each part takes its turn.
+    /// As [`Endpoint::connect`]; each shard takes its turn.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -154,7 +157,7 @@ impl ShardedEndpoint {
         self.next().connect(peer).await
     }
 
-    /// As [`Endpoint::connect_with`]; each part takes its turn.
+    /// As [`Endpoint::connect_with`]; each shard takes its turn.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -167,18 +170,18 @@ impl ShardedEndpoint {
     }
 
     fn next(&self) -> &Endpoint {
-        &self.parts[self.turn.fetch_add(1, Ordering::Relaxed) % self.parts.len()]
+        &self.shards[self.turn.fetch_add(1, Ordering::Relaxed) % self.shards.len()]
     }
 
     /// As [`Endpoint::accept`].
     ///
     /// # Errors
-    /// As there; the driver of one part is enough.
+    /// As there; the driver of one shard is enough.
     pub async fn accept(&self) -> Result<Association, AcceptError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         wait(&self.incoming, || {
-            let mut order = (0..self.parts.len()).map(|n| (turn + n) % self.parts.len());
-            order.find_map(|n| self.parts[n].accepted())
+            let mut order = (0..self.shards.len()).map(|n| (turn + n) % self.shards.len());
+            order.find_map(|n| self.shards[n].accepted())
         })
         .await
     }
@@ -194,33 +197,33 @@ impl ShardedEndpoint {
     /// The local address and UDP port (0 on raw IP), the first one if there are several.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.parts[0].local_addr()
+        self.shards[0].local_addr()
     }
 
     /// The SCTP port.
     #[must_use]
     pub fn sctp_port(&self) -> u16 {
-        self.parts[0].sctp_port()
+        self.shards[0].sctp_port()
     }
 
-    /// As [`Endpoint::wait_idle`], for all parts.
+    /// As [`Endpoint::wait_idle`], for all shards.
     pub async fn wait_idle(&self) {
-        for part in &self.parts {
-            part.wait_idle().await;
+        for shard in &self.shards {
+            shard.wait_idle().await;
         }
     }
 
-    /// As [`Endpoint::close`], for all parts.
+    /// As [`Endpoint::close`], for all shards.
     pub fn close(&self) {
-        for part in &self.parts {
-            part.close();
+        for shard in &self.shards {
+            shard.close();
         }
     }
 
     /// Aborts every association.
     pub fn abort_all(&self, reason: impl AsRef<[u8]>) {
-        for part in &self.parts {
-            part.abort_all(reason.as_ref());
+        for shard in &self.shards {
+            shard.abort_all(reason.as_ref());
         }
     }
 }

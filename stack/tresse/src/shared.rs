@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::error::{Closed, ConnectError, NoRoute};
 use crate::figures::AssociationMetrics;
 use crate::host;
-use crate::team::{Mail, Membership, Part};
+use crate::team::{Mail, Member, Membership};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
 pub(crate) const MAX_EVENTS: usize = 64;
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) sctp_port: u16,
     /// Woken when an association waits to be accepted or none will come any more.
     pub(crate) incoming: Arc<Notify>,
-    /// If it is one of several parts of an endpoint.
+    /// If it is one of several shards of an endpoint.
     pub(crate) member: Option<Membership>,
     /// Woken when an association ends.
     pub(crate) idle: Notify,
@@ -56,7 +56,7 @@ pub(crate) struct State {
     /// Link-local peers that the carrier has to learn.
     pub(crate) zones: Vec<SocketAddr>,
     pub(crate) carrier: CarrierStats,
-    /// What reached another part of the endpoint.
+    /// What reached another shard of the endpoint.
     pub(crate) inbox: Mail,
     /// Where events go instead of to slots: the endpoint is a [`RawEndpoint`](crate::RawEndpoint).
     pub(crate) tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
@@ -210,7 +210,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens an association, unless another part of the endpoint has one with this peer.
+    /// Opens an association, unless another shard of the endpoint has one with this peer.
     pub(crate) fn connect(
         &self,
         state: &mut State,
@@ -243,7 +243,7 @@ impl Shared {
     }
 }
 
-impl Part for Shared {
+impl Member for Shared {
     fn accept(&self, mail: &mut Mail, lost: &AtomicU64) {
         self.act(|state, _| state.inbox.accept(mail, lost));
     }

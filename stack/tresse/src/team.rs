@@ -1,4 +1,4 @@
-//! What the parts of a sharded endpoint have in common: who has which peer, and the packets that
+//! What the shards of a sharded endpoint have in common: who has which peer, and the packets that
 //! reached another one than theirs.
 
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use tresse_carrier::{IcmpMessage, IncomingPacket};
 use tresse_core::PeerKey;
 
-/// Packets that wait for a part at most: as in the buffer of a socket, what is more is lost.
+/// Packets that wait for a shard at most: as in the buffer of a socket, what is more is lost.
 const MAX_WAITING: usize = 4096;
 
-/// One part of an endpoint, as the others see it.
-pub(crate) trait Part: Send + Sync {
+/// One shard of an endpoint, as the others see it.
+pub(crate) trait Member: Send + Sync {
     /// Takes what there is room for out of `mail`, counts in `lost` what there is none for, and has
     /// the driver see to it.
     fn accept(&self, mail: &mut Mail, lost: &AtomicU64);
@@ -22,19 +22,19 @@ pub(crate) trait Part: Send + Sync {
     fn wake(&self);
 }
 
-/// The parts of one endpoint.
+/// The shards of one endpoint.
 #[derive(Debug)]
 pub(crate) struct Team {
-    members: OnceLock<Vec<Weak<dyn Part>>>,
-    /// The part that has an association with a peer. Its lock is never held while another is taken.
+    members: OnceLock<Vec<Weak<dyn Member>>>,
+    /// The shard that has an association with a peer. Its lock is never held while another is taken.
     peers: RwLock<HashMap<PeerKey, usize>>,
-    /// Parts that need their driver no more.
+    /// Shards that need their driver no more.
     finished: AtomicUsize,
     pub(crate) forwarded: AtomicU64,
     pub(crate) lost: AtomicU64,
 }
 
-/// A part's place among the others.
+/// A shard's place among the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Membership {
     pub(crate) team: Arc<Team>,
@@ -42,7 +42,7 @@ pub(crate) struct Membership {
     pub(crate) count: usize,
 }
 
-/// What one part has for another.
+/// What one shard has for another.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<IncomingPacket>,
@@ -61,17 +61,17 @@ impl Team {
     }
 
     /// Once, before any driver runs.
-    pub(crate) fn assemble(&self, members: Vec<Weak<dyn Part>>) {
+    pub(crate) fn assemble(&self, members: Vec<Weak<dyn Member>>) {
         let _ = self.members.set(members);
     }
 
-    fn member(&self, index: usize) -> Option<Arc<dyn Part>> {
+    fn member(&self, index: usize) -> Option<Arc<dyn Member>> {
         self.members.get()?.get(index)?.upgrade()
     }
 }
 
 impl Membership {
-    /// The part that a packet belongs to, if it is another one.
+    /// The shard that a packet belongs to, if it is another one.
     pub(crate) fn addressee(
         &self,
         core: &tresse_core::Endpoint,
@@ -84,7 +84,7 @@ impl Membership {
         (owner != self.index).then_some(owner)
     }
 
-    /// Tells the others which peers this part has taken up or given up.
+    /// Tells the others which peers this shard has taken up or given up.
     pub(crate) fn publish(&self, core: &mut tresse_core::Endpoint) {
         let Some(first) = core.poll_peer() else { return };
         let mut peers = self.team.peers.write().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ impl Membership {
         }
     }
 
-    /// Runs `connect` unless another part has an association with one of these addresses, and keeps
+    /// Runs `connect` unless another shard has an association with one of these addresses, and keeps
     /// the others from opening one meanwhile.
     pub(crate) fn alone_with<T, E>(
         &self,
@@ -119,7 +119,7 @@ impl Membership {
         Some(result)
     }
 
-    /// Takes mail to the other parts. Must not be called with this part's state locked: two parts
+    /// Takes mail to the other shards. Must not be called with this shard's state locked: two shards
     /// could wait for each other.
     pub(crate) fn deliver(&self, outbox: &mut [Mail]) {
         for (index, mail) in outbox.iter_mut().enumerate() {
@@ -135,7 +135,7 @@ impl Membership {
         }
     }
 
-    /// Notes that this part needs its driver no more; the others may still need its sockets.
+    /// Notes that this shard needs its driver no more; the others may still need its sockets.
     pub(crate) fn finish(&self) {
         if self.team.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
             for index in (0..self.count).filter(|index| *index != self.index) {
@@ -146,7 +146,7 @@ impl Membership {
         }
     }
 
-    /// Whether no part needs its driver any more.
+    /// Whether no shard needs its driver any more.
     pub(crate) fn all_finished(&self) -> bool {
         self.team.finished.load(Ordering::Acquire) >= self.count
     }

@@ -128,7 +128,7 @@ impl Association {
             outbound_streams: self.sender.data().streams(),
             inbound_streams: self.receiver.streams(),
             //= RFC 3758 3.3.2-6 3.3.3-1
-            extensions: self.sender.data().extensions().chosen,
+            extensions: self.sender.data().capabilities().chosen,
             unacknowledged_chunks: self.sender.data().outstanding(),
             unread_messages: self.readable(),
             //= RFC 8899 3-20 4.4-1

@@ -10,7 +10,7 @@ impl Association {
     #[inline]
     pub(super) fn seal(&mut self, packet: &mut [u8]) {
         // Both ends: the peer takes it, and our application has told that it is fine.
-        let agreed = self.sender.data().extensions().chosen.zero_checksum;
+        let agreed = self.sender.data().capabilities().chosen.zero_checksum;
         if agreed && !needs_checksum(packet) {
             self.journal.stats.zero_checksums_sent += 1;
         } else {

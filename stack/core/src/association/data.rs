@@ -23,7 +23,7 @@ impl Association {
         data: &IData<'_>,
         interleaved: bool,
     ) {
-        if interleaved == self.sender.data().extensions().chosen.interleaving {
+        if interleaved == self.sender.data().capabilities().chosen.interleaving {
             self.on_data(now, incoming, data);
         } else if self.state().takes_data() {
             self.abort_with(End::violation(if interleaved {

@@ -163,18 +163,18 @@ impl Association {
                 let none = GapAckBlocks::default();
                 self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
             }
-            Chunk::NrSack(nr) if self.sender.data().extensions().nr_sack => {
+            Chunk::NrSack(nr) if self.sender.data().capabilities().nr_sack => {
                 incoming.has_sack = true;
                 let echo = incoming.timestamp.map(|t| t.tsecr);
                 self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
             }
             // Not agreed on: as if we did not know the type.
             Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
-            Chunk::ForwardTsn(_) if self.sender.data().extensions().chosen.interleaving => {
+            Chunk::ForwardTsn(_) if self.sender.data().capabilities().chosen.interleaving => {
                 self.refuse_forward("a FORWARD TSN chunk where I-DATA was agreed on");
             }
             Chunk::IForwardTsn(forward) => {
-                let chosen = self.sender.data().extensions().chosen;
+                let chosen = self.sender.data().capabilities().chosen;
                 if chosen.interleaving && chosen.partial_reliability {
                     self.on_i_forward_tsn(incoming, &forward);
                 } else {
@@ -182,7 +182,7 @@ impl Association {
                 }
             }
             Chunk::ForwardTsn(forward)
-                if self.sender.data().extensions().chosen.partial_reliability =>
+                if self.sender.data().capabilities().chosen.partial_reliability =>
             {
                 self.on_forward_tsn(now, incoming, &forward);
             }
@@ -266,7 +266,7 @@ impl Association {
             }
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
-            Chunk::Timestamp(t) if self.sender.data().extensions().timestamp => {
+            Chunk::Timestamp(t) if self.sender.data().capabilities().timestamp => {
                 incoming.timestamp = Some(t);
             }
             Chunk::Timestamp(_) | Chunk::PacketDrop(_) => {}

@@ -290,10 +290,10 @@ impl Association {
         for failure in self.sender.data_mut().begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
-        let extensions = Capabilities::of(&self.config).and(peer.extensions);
-        self.receiver.begin(peer.initial_tsn, inbound, extensions, &self.config);
-        self.sender.agree(extensions, &self.config);
-        self.extras.reconfiguration = extensions
+        let capabilities = Capabilities::of(&self.config).and(peer.extensions);
+        self.receiver.begin(peer.initial_tsn, inbound, capabilities, &self.config);
+        self.sender.agree(capabilities, &self.config);
+        self.extras.reconfiguration = capabilities
             .chosen
             .stream_reconfiguration
             .then(|| Box::new(Reconfiguration::new(self.origin.initial_tsn(), peer.initial_tsn)));
@@ -303,7 +303,7 @@ impl Association {
         self.monitor.set_auth_len(authenticator.len_before(ChunkType::HEARTBEAT));
         let changes = &mut self.extras.changes;
         changes.end(&mut self.journal, self.monitor.addresses_mut().sources_mut());
-        if extensions.chosen.address_reconfiguration && authenticator.is_guarded() {
+        if capabilities.chosen.address_reconfiguration && authenticator.is_guarded() {
             changes.agree(self.origin.initial_tsn(), peer.initial_tsn, peer.primary);
         }
         self.outbox.set_changes(changes.are_agreed());
@@ -355,11 +355,11 @@ impl Association {
         cx.push(path, Control::CookieAck(source));
     }
 
-    /// Goes through the agreement on extensions once more, as after calls that cross.
+    /// Goes through the agreement on capabilities once more, as after calls that cross.
     #[cfg(test)]
     pub(crate) fn agree_again(&mut self) {
-        let extensions = self.sender.data().extensions();
-        self.sender.agree(extensions, &self.config);
+        let capabilities = self.sender.data().capabilities();
+        self.sender.agree(capabilities, &self.config);
     }
 
     /// INIT or COOKIE ECHO, which was sent at `sent`, is answered.

@@ -14,7 +14,7 @@
 //!
 //! And a call that is answered with the tag of a peer which has called us meanwhile is in vain.
 //!
-//! The parts of an endpoint know the tags of each other's peers. One cannot answer for another: it discards the INIT
+//! The shards of an endpoint know the tags of each other's peers. One cannot answer for another: it discards the INIT
 //! of a collision, for the COOKIE ECHO of the call, which comes as often as it must, settles it (Table 12 B and D).
 
 use tresse_wire::{CommonHeader, VerificationTag};
@@ -45,7 +45,7 @@ impl Roll {
         })
     }
 
-    /// The same of another part of this endpoint.
+    /// Whether another shard of this endpoint has called the peer with this tag.
     pub(super) fn called_elsewhere(&self, header: CommonHeader, tag: VerificationTag) -> bool {
         let ports = (header.destination_port, header.source_port);
         self.index().peer_tag_elsewhere(ports, tag) == Some(true)

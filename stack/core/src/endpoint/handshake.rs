@@ -187,7 +187,7 @@ impl Greeter {
                 cx.replies.abort(datagram, header, header.verification_tag, true, &[]);
                 None
             }
-            // C, in another part of this endpoint.
+            // C, in another shard of this endpoint.
             _ if cx.roll.called_elsewhere(header, cookie.peer.tag) => None,
             // It was made by an association that another host has joined since.
             _ if cx.roll.tagged(header).is_some() => None,

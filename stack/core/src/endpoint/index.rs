@@ -24,14 +24,14 @@ pub(super) struct Index {
     by_peer: BTreeMap<PeerKey, AssociationId>,
     /// By the peer's verification tag, beside the ports.
     by_peer_tag: BTreeMap<PeerTag, AssociationId>,
-    /// The tags of the peers of all parts, if this is one.
+    /// The tags of the peers of all shards, if this is one.
     peer_tags: Option<PeerTags>,
     /// What was added to `by_peer` and removed from it, if anybody wants to know.
     changes: Option<VecDeque<(PeerKey, bool)>>,
 }
 
 impl Index {
-    /// That of a part of an endpoint, which tells what comes and goes; `peer_tags`: the tags of the peers of all parts.
+    /// That of a shard of an endpoint, which tells what comes and goes; `peer_tags`: the tags of the peers of all shards.
     pub(super) fn of_part(peer_tags: PeerTags) -> Index {
         Index { peer_tags: Some(peer_tags), changes: Some(VecDeque::new()), ..Index::default() }
     }
@@ -68,7 +68,7 @@ impl Index {
         self.by_peer_tag.get(&(local_port, remote_port, tag.0)).copied()
     }
 
-    /// Whether another part has an association with that peer; `Some(true)` if that part has called it.
+    /// Whether another shard has an association with that peer; `Some(true)` if that shard has called it.
     pub(super) fn peer_tag_elsewhere(
         &self,
         (local_port, remote_port): (u16, u16),

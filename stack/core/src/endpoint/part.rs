@@ -1,11 +1,11 @@
-//! Which part of an endpoint a verification tag or an INIT is for, by a rule that nobody outside knows.
+//! Which shard of an endpoint a verification tag or an INIT is for, by a rule that nobody outside knows.
 
 use std::net::IpAddr;
 
 use crate::association::PeerKey;
 use crate::rng::Rng;
 
-/// Which part of an endpoint this is.
+/// Which shard of an endpoint this is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     index: u32,
@@ -13,7 +13,7 @@ pub(super) struct Part {
     key: PartKey,
 }
 
-/// The secret that spreads the verification tags over the parts of an endpoint. Who knows a tag does not know
+/// The secret that spreads the verification tags over the shards of an endpoint. Who knows a tag does not know
 /// whose it is, so that nobody can see to it that all his associations have one processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PartKey([u32; 2]);
@@ -30,7 +30,7 @@ impl PartKey {
     }
 
     /// The two numbers (x, m) of the rule, as far as others must apply it. In 32 bits, beginning with
-    /// `a = tag ^ x`, twice: `a = a * m`, `a = a ^ (a >> 16)`. The part is `a` modulo the number of parts.
+    /// `a = tag ^ x`, twice: `a = a * m`, `a = a ^ (a >> 16)`. The shard is `a` modulo the number of shards.
     #[must_use]
     pub fn numbers(self) -> [u32; 2] {
         self.0
@@ -47,18 +47,18 @@ impl PartKey {
 }
 
 impl Part {
-    /// All parts of one endpoint.
+    /// All shards of one endpoint.
     pub(super) fn all(key: PartKey, count: u16) -> impl Iterator<Item = Part> {
         let count = count.into();
         (0..count).map(move |index| Part { index, count, key })
     }
 
-    /// The part that a verification tag is of.
+    /// The shard that a verification tag is of.
     pub(super) fn of_tag(self, tag: u32) -> u32 {
         self.key.mix(tag) % self.count
     }
 
-    /// The part that an INIT of this peer is for.
+    /// The shard that an INIT of this peer is for.
     pub(super) fn of_peer(self, peer: &PeerKey) -> u32 {
         let address = match peer.address {
             IpAddr::V4(a) => a.to_ipv6_mapped(),

@@ -12,7 +12,7 @@ use crate::rng::Rng;
 #[derive(Debug)]
 pub(super) struct Numbers {
     rng: Rng,
-    /// If the endpoint is only a part of one: which tags are its own.
+    /// If the endpoint is only a shard of one: which tags are its own.
     part: Option<Part>,
     /// What every association begins with, for tests of wrap-around.
     #[cfg(test)]
@@ -29,17 +29,17 @@ impl Numbers {
         }
     }
 
-    /// The part that the endpoint is.
+    /// The shard that the endpoint is.
     pub(super) const fn part(&self) -> Option<Part> {
         self.part
     }
 
-    /// How many parts there are.
+    /// How many shards there are.
     pub(super) fn parts(&self) -> u32 {
         self.part.map_or(1, Part::count)
     }
 
-    /// Of a limit, the part that is this part's: what a source does is spread over all.
+    /// Of a limit, the share of this shard: what a source does is spread over all.
     pub(super) fn share_of(&self, limit: u32) -> u32 {
         limit.div_ceil(self.parts())
     }

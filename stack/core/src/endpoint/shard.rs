@@ -1,5 +1,5 @@
-//! An endpoint in several parts, each with its own associations, so that several processors can work at
-//! once. The parts know nothing of each other but the tags of their peers (`peer_tags`): whoever drives them takes
+//! An endpoint in several shards, each with its own associations, so that several processors can work at
+//! once. The shards know nothing of each other but the tags of their peers (`peer_tags`): whoever drives them takes
 //! packets to the right one.
 
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::config::EndpointConfig;
 use crate::rng::Rng;
 
 impl Endpoint {
-    /// The parts of one endpoint. Each gives its associations only verification tags that are its own by
+    /// The shards of one endpoint. Each gives its associations only verification tags that are its own by
     /// [`PartKey`]. Each may have as many associations and as much memory as `config` says, divided by
     /// `count`.
     ///
@@ -37,17 +37,17 @@ impl Endpoint {
             .collect()
     }
 
-    /// The secret that says which verification tags are this part's; `None` if it is no part.
+    /// The secret that says which verification tags are this shard's; `None` if it is no shard.
     #[must_use]
     pub fn part_key(&self) -> Option<PartKey> {
         self.numbers.part().map(Part::key)
     }
 
-    /// Whether another part may know more of a packet than this one; only the first bytes are looked
-    /// at. `None`: it belongs here. Otherwise it belongs to the part that has an association with this
-    /// peer; if there is none, to the part with this number.
+    /// Whether another shard may know more of a packet than this one; only the first bytes are looked
+    /// at. `None`: it belongs here. Otherwise it belongs to the shard that has an association with this
+    /// peer; if there is none, to the shard with this number.
     ///
-    /// An INIT through UDP may stay where the system has put it. On raw IP all arrive at one part, which
+    /// An INIT through UDP may stay where the system has put it. On raw IP all arrive at one shard, which
     /// spreads them by the peer's address and port.
     #[must_use]
     pub fn elsewhere(
@@ -77,8 +77,8 @@ impl Endpoint {
         (part.count() > 1).then_some((peer, number as usize))
     }
 
-    /// The next peer that this part has an association with (`true`), or no longer has one with. Tells
-    /// of the parts of an endpoint only.
+    /// The next peer that this shard has an association with (`true`), or no longer has one with. Tells
+    /// of the shards of an endpoint only.
     pub fn poll_peer(&mut self) -> Option<(PeerKey, bool)> {
         self.roll.next_change()
     }
@@ -105,7 +105,7 @@ mod tests {
         };
         let (one, other) =
             (Endpoint::parts(&config, [1; 32], 4), Endpoint::parts(&config, [2; 32], 4));
-        // Tags with one remainder, and INITs from ports with one remainder, go to all parts, and to others
+        // Tags with one remainder, and INITs from ports with one remainder, go to all shards, and to others
         // when the secret is another one.
         let tags: Vec<_> = (1..1000).map(|n| packet(4 * n, 7)).collect();
         let inits: Vec<_> = (1..1000).map(|n| packet(0, 4 * n)).collect();

@@ -74,7 +74,7 @@ impl Context<'_> {
 
     /// What a SACK acknowledged on `path` tells whether ECT packets arrive there.
     pub(super) fn watch_marks(&mut self, data: &Outbound, path: PathId, ack: &PathAck) {
-        let Some(latest) = ack.latest.filter(|_| data.extensions().chosen.ecn) else { return };
+        let Some(latest) = ack.latest.filter(|_| data.capabilities().chosen.ecn) else { return };
         if self.paths[path].window.marks_mut().on_ack(latest.seq, ack.ect) {
             self.journal.stats.ecn_given_up += 1;
             self.journal.trace(self.now, || TraceEvent::EcnGivenUp { path });
@@ -88,7 +88,7 @@ impl Context<'_> {
     /// packets"; §6.1.6: nor for window probes.
     pub(super) fn mark_capable(&mut self, data: &mut Outbound, path: PathId, seq: u64) {
         let p = &mut self.paths[path];
-        if data.extensions().chosen.ecn
+        if data.capabilities().chosen.ecn
             && self.state.may_send_data()
             && p.window.marks().may_leave()
         {

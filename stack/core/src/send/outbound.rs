@@ -35,7 +35,7 @@ pub(crate) struct Outbound {
     board: Scoreboard,
     buffer: SendBuffer,
     /// What was agreed with the peer.
-    extensions: Capabilities,
+    capabilities: Capabilities,
     /// The largest user data of a chunk, if the application has set one.
     max_segment: usize,
 }
@@ -54,16 +54,16 @@ impl Outbound {
             queue: SendQueue::new(config.outbound_streams, config.profile.streams.scheduler),
             board,
             buffer: SendBuffer::new(config.send_buffer, config.profile.streams.reserve),
-            extensions: Capabilities::NONE,
+            capabilities: Capabilities::NONE,
             max_segment: config.max_segment.unwrap_or(usize::MAX),
         }
     }
 
-    /// The handshake has agreed on these extensions.
-    pub(super) fn agree(&mut self, extensions: Capabilities) {
-        self.extensions = extensions;
-        self.board.set_interleaved(extensions.chosen.interleaving);
-        self.queue.set_interleaving(extensions.chosen.interleaving);
+    /// The handshake has agreed on these capabilities.
+    pub(super) fn agree(&mut self, capabilities: Capabilities) {
+        self.capabilities = capabilities;
+        self.board.set_interleaved(capabilities.chosen.interleaving);
+        self.queue.set_interleaving(capabilities.chosen.interleaving);
     }
 
     /// INIT or INIT ACK told the peer's window, and with it how many streams there are. Returns the messages whose
@@ -103,20 +103,20 @@ impl Outbound {
 
     /// What was agreed with the peer.
     #[inline]
-    pub(crate) const fn extensions(&self) -> Capabilities {
-        self.extensions
+    pub(crate) const fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     /// Both ends are ECN-capable.
     #[inline]
     pub(crate) const fn has_ecn(&self) -> bool {
-        self.extensions.chosen.ecn
+        self.capabilities.chosen.ecn
     }
 
     /// Both ends have packet drop reports.
     #[inline]
     pub(crate) const fn has_drop_reports(&self) -> bool {
-        self.extensions.chosen.packet_drop_reports
+        self.capabilities.chosen.packet_drop_reports
     }
 
     /// Outbound streams.
@@ -130,7 +130,7 @@ impl Outbound {
         &self.board
     }
 
-    /// The same, to tell it what happened.
+    /// What was sent, to tell it what happened.
     #[inline]
     pub(super) const fn board_mut(&mut self) -> &mut Scoreboard {
         &mut self.board
@@ -142,7 +142,7 @@ impl Outbound {
         &self.queue
     }
 
-    /// The same, to take something out.
+    /// What waits, to take something out.
     #[inline]
     pub(super) const fn queue_mut(&mut self) -> &mut SendQueue {
         &mut self.queue
@@ -189,7 +189,7 @@ impl Outbound {
         })
     }
 
-    /// The same for a Cumulative TSN Ack alone.
+    /// A Cumulative TSN Ack alone: what it acknowledges, in `outcome`.
     pub(super) fn on_cumulative_ack(
         &mut self,
         cumulative: Tsn,
@@ -335,7 +335,7 @@ impl Outbound {
     }
 
     const fn timestamp_len(&self) -> usize {
-        if self.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 }
+        if self.capabilities.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 }
     }
 
     /// Bytes of user data of the chunk that is cut next; `None` if nothing waits.

@@ -97,11 +97,11 @@ impl Sender {
         self.data = old.data.restarted(initial_tsn, config);
     }
 
-    /// The handshake has agreed on these extensions.
-    pub(crate) fn agree(&mut self, extensions: Capabilities, config: &AssociationConfig) {
-        self.data.agree(extensions);
+    /// The handshake has agreed on these capabilities.
+    pub(crate) fn agree(&mut self, capabilities: Capabilities, config: &AssociationConfig) {
+        self.data.agree(capabilities);
         self.recovery =
-            Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
+            Recovery::new(&config.profile, capabilities.timestamp, capabilities.retransmit_bit);
     }
 
     /// What waits, and what is outstanding.
@@ -110,7 +110,7 @@ impl Sender {
         &self.data
     }
 
-    /// The same, for what the association knows of it.
+    /// What waits, and what is outstanding, for what the association changes of it.
     #[inline]
     pub(crate) const fn data_mut(&mut self) -> &mut Outbound {
         &mut self.data

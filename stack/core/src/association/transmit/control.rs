@@ -189,7 +189,7 @@ impl Association {
         if !self.receiver.owes_sack(path) {
             return;
         }
-        let retransmit_bit = self.sender.data().extensions().retransmit_bit;
+        let retransmit_bit = self.sender.data().capabilities().retransmit_bit;
         let echoes = self.receiver.echoes() as u64;
         if self.receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
             self.journal.stats.sacks_sent += 1;
@@ -200,7 +200,7 @@ impl Association {
     /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
     pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
         let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
-        if self.sender.data().extensions().timestamp && fits {
+        if self.sender.data().capabilities().timestamp && fits {
             writer.timestamp(ticks(now), self.receiver.timestamp_echo());
         }
     }

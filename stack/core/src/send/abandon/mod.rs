@@ -46,7 +46,7 @@ enum Victim {
 /// Messages can be given up after a part of them was sent.
 #[inline]
 fn is_partial(data: &Outbound) -> bool {
-    data.extensions().chosen.partial_reliability
+    data.capabilities().chosen.partial_reliability
 }
 
 impl Abandonment {

@@ -27,7 +27,7 @@ impl Sender {
         let data = &chunk.chunk;
         let flags = DataFlags {
             // Ladha et al., Figure 6, rule a.
-            retransmission: self.data.extensions().retransmit_bit,
+            retransmission: self.data.capabilities().retransmit_bit,
             // What is repaired or probed waits for its SACK.
             immediate: cause.is_some_and(|c| self.recovery.asks_again(cx.profile(), c)),
             ..data.flags
