@@ -21,7 +21,7 @@ use crate::spikes::{SpikePlace, Spikes};
 use crate::stats::{DropCause, LinkStats};
 use crate::time::Nanos;
 
-/// What a link does by itself.
+/// An event internal to a link.
 enum Step {
     /// The next packet of the queue is serialised.
     Serialise,

@@ -41,7 +41,7 @@ pub(crate) const PALETTE: [RGBColor; 10] = [
 pub enum Format {
     /// For a window, and for a file of its own.
     Wide,
-    /// For a telephone: as large letters on less room.
+    /// For the screen of a telephone: smaller, with letters as large.
     Narrow,
 }
 
@@ -105,7 +105,7 @@ struct Canvas<'f> {
     legend: Vec<Entry<'f>>,
     /// Where the area of the plot begins.
     top: i32,
-    /// How many lines below it each line lies upon.
+    /// For each line, the number of those drawn before that it covers.
     covered: Vec<usize>,
 }
 
@@ -199,7 +199,7 @@ impl<'f> Canvas<'f> {
         }
         let begin = svg.find("<svg").and_then(|tag| Some(tag + svg[tag..].find('>')? + 1));
         let inner = svg[begin.unwrap_or(0)..].trim_end().trim_end_matches("</svg>").trim();
-        // What is so anyway.
+        // What SVG takes for granted is left out; line ends as well.
         out.push_str(
             &inner
                 .replace(" opacity=\"1\"", "")

@@ -97,7 +97,7 @@ static FOLDER: Mutex<Option<(u32, Folder)>> = Mutex::new(None);
 pub unsafe extern "C" fn tresse_start(config: *const tresse_config) -> c_int {
     match read_config(config).and_then(|(settings, exit)| start(settings, exit)) {
         Ok(started) => {
-            // Nobody tells this library when the process becomes another user, which root can.
+            // Root can become another user, and this library is not told when it does: it prepares for that at once.
             if geteuid().is_root() {
                 client::keep_reaching();
             }

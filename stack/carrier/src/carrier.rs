@@ -250,7 +250,7 @@ fn same_port(port: u16, address: SocketAddr) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// The same error with the address in its text.
+/// `error` with the address in its text.
 fn at(address: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{address}: {error}"))
 }

@@ -42,7 +42,7 @@ struct Steady {
     clock: u64,
     /// Of the runs beyond the cumulative point: first and last sequence number.
     runs: std::collections::VecDeque<(u64, u64)>,
-    /// The same as blocks of the SACK being processed.
+    /// The runs as blocks of the SACK being processed.
     blocks: Vec<[u8; 4]>,
     highest: u64,
     /// The receiver keeps what it reports: NR-SACKs.

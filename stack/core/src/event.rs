@@ -91,8 +91,9 @@ pub struct SendOptions {
     pub unordered: bool,
     /// Ask the peer to acknowledge at once (I bit, RFC 7053). Default `false`.
     pub sack_immediately: bool,
-    /// Not sent any more after so much time since `send`, unless a part of it was sent before: then it is reliable like any
-    /// other (RFC 9260 §11.1.5). Nothing of it is asked of the peer. Default `None`, for ever.
+    /// The message is given up if none of it has been sent when so much time has passed since `send`. Once a part of it was
+    /// sent it is reliable like any other (RFC 9260 §11.1.5). The peer needs no extension for that. Default `None`: it
+    /// waits as long as it must.
     pub lifetime: Option<Duration>,
     /// When it is given up. Default `None`: as [`AssociationConfig::reliability`](crate::AssociationConfig::reliability)
     /// says.
@@ -264,11 +265,11 @@ pub enum AuthenticationEvent {
 /// Which streams are reset (RFC 6525 §6.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetDirection {
-    /// Those that we send on.
+    /// The streams that this end sends on (Outgoing SSN Reset Request, RFC 6525 §4.1).
     Outgoing,
-    /// Those that the peer sends on.
+    /// The streams that the peer sends on: it is asked to reset them (Incoming SSN Reset Request, RFC 6525 §4.2).
     Incoming,
-    /// Both.
+    /// The streams of both directions with these numbers.
     Both,
 }
 

@@ -57,7 +57,8 @@ macro_rules! profile {
     ($($(#[$doc:meta])* $table:ident: $ty:ty,)*) => {
         /// Everything that decides how an association recovers from loss and controls congestion.
         ///
-        /// Every field has a default: that of RFC 9260 §16. Field names are the TOML keys.
+        /// Every field has a default: RFC 9260, with the values of its §16; what it does not have is off. Field names are
+        /// the TOML keys.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(default, deny_unknown_fields))]
         pub struct Profile {

@@ -410,7 +410,8 @@ impl Association {
     /// it.
     ///
     /// # Errors
-    /// See [`ReconfigurationError`]; once in 30 seconds.
+    /// See [`ReconfigurationError`]: [`TooSoon`](ReconfigurationError::TooSoon) if less than 30 seconds have passed since the
+    /// last reset (RFC 6525 §5.1.4).
     pub fn reset_association(&self) -> Result<(), ReconfigurationError> {
         self.inner.shared.act(|state, now| state.core.reset_association(now, self.inner.id))
     }

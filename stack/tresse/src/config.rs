@@ -140,9 +140,9 @@ impl fmt::Debug for Config {
 /// Which way a packet went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Received.
+    /// From the peer: received from the system.
     In,
-    /// Handed to the system for sending.
+    /// To the peer: handed to the system for sending.
     Out,
 }
 
@@ -166,7 +166,7 @@ pub struct ObservedPacket<'a> {
     pub packet: &'a [u8],
 }
 
-/// Something that the application of an association may have to know.
+/// An event of an association, as its application is told it.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedEvent<'a> {
     /// When the endpoint told it.

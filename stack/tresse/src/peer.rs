@@ -53,13 +53,13 @@ impl Peer {
         Peer { addresses, udp_port: None, sctp_port, zone: None }
     }
 
-    /// The same peer on another UDP port.
+    /// This peer on another UDP port.
     #[must_use]
     pub fn on_udp_port(self, udp_port: u16) -> Peer {
         Peer { udp_port: Some(udp_port), ..self }
     }
 
-    /// The same peer with IPv4 addresses as such, and not in their IPv6 form (RFC 4291 §2.5.5.2).
+    /// This peer with IPv4 addresses as such, and not in their IPv6 form (RFC 4291 §2.5.5.2).
     pub(crate) fn canonical(mut self) -> Peer {
         self.addresses.iter_mut().for_each(|address| *address = address.to_canonical());
         self

@@ -21,7 +21,7 @@ pub(super) struct ExtensionsArgs {
     /// What both ends offer (repeatable; `all`, or a name such as interleaving)
     #[arg(long = "with", value_name = "NAME", default_value = "all")]
     with: Vec<String>,
-    /// All the same not this one (repeatable)
+    /// But not this one (repeatable)
     #[arg(long = "without", value_name = "NAME")]
     without: Vec<String>,
     /// Play it also without each of them, to see which one makes a difference

@@ -279,7 +279,7 @@ impl Running {
     }
 }
 
-/// The same for a packet wherever it is captured.
+/// The `epb_packetid` of packet `number` of a link, at whichever point it is captured.
 fn packet_id(link: usize, number: u64) -> u64 {
     (link as u64) << 40 | number
 }

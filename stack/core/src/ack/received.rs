@@ -157,7 +157,7 @@ impl ReceivedTsns {
         Tsn(self.cumulative as u32) // The low 32 bits are the TSN.
     }
 
-    /// The same, unwrapped.
+    /// The Cumulative TSN Ack, unwrapped.
     pub(crate) fn cumulative_seq(&self) -> u64 {
         self.cumulative
     }

@@ -61,7 +61,7 @@ impl Addresses {
         &self.sources
     }
 
-    /// The same, to be told what has changed.
+    /// The addresses of ours that the peer knows of, to be told what has changed.
     pub(super) fn sources_mut(&mut self) -> &mut Sources {
         &mut self.sources
     }

@@ -51,7 +51,7 @@ pub(super) enum Admission {
     Skip,
     /// It is passed over, and all behind it.
     Stop,
-    /// The same, and these error causes answer it.
+    /// It is passed over, and all behind it, and these error causes answer it.
     Refuse(Vec<u8>),
 }
 

@@ -42,7 +42,7 @@ impl<'a> Common<'a> {
         &self.config.profile
     }
 
-    /// The same for the sending half.
+    /// What the sending half gets of it.
     pub(super) fn sending(&mut self) -> Context<'_> {
         let Common { now, state, config, paths, standard, journal, .. } = self;
         Context::new(*now, *state, config, paths, standard, journal)
@@ -59,7 +59,7 @@ impl<'a> Common<'a> {
         self.now + self.sending().start_wait(path, rto)
     }
 
-    /// The same after an answer, or when something else begins.
+    /// A timer starts on `path` after an answer, or when something else begins: when it expires.
     pub(super) fn expires_again(&mut self, path: PathId, rto: Duration) -> Time {
         self.now + self.sending().restart_wait(path, rto)
     }
@@ -91,7 +91,7 @@ impl<'a> Common<'a> {
         failure.changes_state()
     }
 
-    /// The same; a path that has failed with it is asked.
+    /// Something was not answered on a path, which is asked if it has failed with that.
     pub(super) fn fail(&mut self, path: PathId, error: bool) {
         if self.count_failure(path, error) {
             self.ask_failed(path);

@@ -32,7 +32,7 @@ impl Association {
         self.close(end.reason);
     }
 
-    /// The same, if it ends; `false` then.
+    /// Whether it goes on; if `result` says that it ends, it is aborted so.
     pub(super) fn goes_on(&mut self, result: Result<(), End>) -> bool {
         match result {
             Ok(()) => true,

@@ -43,7 +43,7 @@ impl Monitor {
         &self.addresses
     }
 
-    /// The same, to be told what has changed.
+    /// Our addresses and the peer's, to be told what has changed.
     pub(super) const fn addresses_mut(&mut self) -> &mut Addresses {
         &mut self.addresses
     }

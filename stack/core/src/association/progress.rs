@@ -49,20 +49,20 @@ impl Association {
         }
     }
 
-    /// SenderDry, if nothing is left and the application asked for it; Writable, if it waits for room and there is some.
+    /// What the application wants to know of the send buffer: that nothing is left in it, that there is room again.
     pub(super) fn notify(&mut self) {
         self.notify_dry();
         self.notify_writer();
     }
 
-    /// The first of these.
+    /// SenderDry, if nothing is left and the application asked for it.
     pub(super) fn notify_dry(&mut self) {
         if self.config.report_dry && self.sender.data().buffered() == 0 {
             self.journal.event(Event::SenderDry);
         }
     }
 
-    /// The second.
+    /// Writable, if the application waits for room and there is some.
     pub(super) fn notify_writer(&mut self) {
         if self.sender.has_made_room(&self.paths, &self.config) {
             self.journal.event(Event::Writable);

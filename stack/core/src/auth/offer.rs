@@ -14,7 +14,7 @@ use crate::rng::Rng;
 const RANDOM_LEN: usize = 32;
 /// A Chunk List parameter has 260 bytes at most (RFC 4895 §3.2).
 const MAX_CHUNKS: usize = 256;
-/// More algorithms are not believed: there are two.
+/// Algorithms in a list at most; RFC 4895 §3.3 defines two. A longer list is refused.
 const MAX_ALGORITHMS: usize = 16;
 
 /// The three parameters of an end.
@@ -94,7 +94,7 @@ impl Offer {
         [secret, first, second].concat()
     }
 
-    /// The same, with these chunks on its list.
+    /// The offer, with these chunks on its list as well.
     pub(crate) fn listing(mut self, kinds: &[ChunkType]) -> Offer {
         let chunks = self.chunks.get_or_insert_default();
         for kind in kinds.iter().filter(|kind| !NEVER.contains(kind)) {
@@ -121,7 +121,7 @@ impl Offer {
     }
 
     //= RFC 4895 3.3-1 6.1-6
-    /// With what its peer is to authenticate: "the first listed algorithm it supports".
+    /// The algorithm that the peer of this end authenticates with: "the first listed algorithm it supports".
     pub(super) fn preferred(&self) -> Algorithm {
         self.algorithms.iter().find_map(|one| Algorithm::of(*one)).unwrap_or(Algorithm::Sha1)
     }

@@ -24,8 +24,9 @@ pub struct Authentication {
     /// The keys that an association begins with. Default: number 0, which is empty.
     pub keys: SharedKeys,
     /// `true` refuses a peer that does not authenticate chunks: who can change INIT or INIT ACK on the way could
-    /// otherwise make both ends believe that the other one does not. Only keys that are not empty keep such a one from
-    /// taking part himself. Default `false`: without the peer's consent, chunks go unauthenticated both ways.
+    /// otherwise make both ends believe that the other one does not. Only keys that are not empty keep whoever can do
+    /// that from taking part in the association. Default `false`: without the peer's consent, chunks go unauthenticated
+    /// both ways.
     pub required: bool,
 }
 

@@ -186,7 +186,7 @@ pub(crate) trait CongestionControl {
     {
         self
     }
-    /// The same, to change it.
+    /// Itself, or what is in the box, to change it.
     fn as_control_mut(&mut self) -> &mut dyn CongestionControl
     where
         Self: Sized + 'static,

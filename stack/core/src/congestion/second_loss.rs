@@ -88,7 +88,7 @@ impl SsthreshFloor {
         half < least
     }
 
-    /// The same while no queue is seen: the path is not full, and the usual floor holds.
+    /// A retransmission of a recovery is lost while no queue is seen: the path is not full, and the usual floor holds.
     pub(crate) fn lower_calm(
         &mut self,
         now: Time,

@@ -3,7 +3,7 @@
 //!
 //! A source is an IPv4 address, or the first 64 bits of one of IPv6: a host's or a household's. The sources of
 //! INITs may be forged, so that nothing is kept for each: they share a table of fixed size, and nobody can
-//! tell who shares a place with him. Associations are counted once a cookie has shown that the peer is there,
+//! tell which of them share a place. Associations are counted once a cookie has shown that the peer is there,
 //! and only where there are any.
 
 use std::collections::BTreeMap;

@@ -88,7 +88,7 @@ impl Endpoint {
         Endpoint::with_part(config, seed, None)
     }
 
-    /// The same, perhaps a part of one.
+    /// An endpoint, or one of several shards of one.
     fn with_part(
         config: EndpointConfig,
         seed: [u8; 32],
@@ -213,7 +213,9 @@ impl Endpoint {
         self.roll.handle_timeout(now, &self.ports);
     }
 
-    /// Writes the next packet to send into `buffer` (cleared first) and says where it goes.
+    /// Writes the next packet to send into `buffer` (cleared first) and says where it goes. `None`: nothing may leave now.
+    /// Any other call may change that, among them the next `handle_timeout`, which is due at
+    /// [`poll_timeout`](Self::poll_timeout).
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(transmit) = self.replies.pop(buffer) {
             return Some(transmit);

@@ -31,7 +31,8 @@ impl Endpoint {
     /// delivered before. [`Event::AssociationReset`](crate::Event::AssociationReset) tells what became of it.
     ///
     /// # Errors
-    /// See [`ReconfigurationError`]; once in 30 seconds.
+    /// See [`ReconfigurationError`]: [`TooSoon`](ReconfigurationError::TooSoon) if less than 30 seconds have passed since the
+    /// last reset (RFC 6525 §5.1.4).
     pub fn reset_association(
         &mut self,
         now: Time,

@@ -145,7 +145,7 @@ impl Roll {
         id
     }
 
-    /// The same of one that a peer has opened, which was confirmed to be at `address`.
+    /// Inserts an association that a peer has opened, which was confirmed to be at `address`.
     pub(super) fn accept(
         &mut self,
         mut association: Association,
@@ -361,7 +361,7 @@ impl Roll {
         self.schedule(id);
     }
 
-    /// The same, but that deadlines which have come nearer count once `poll_transmit` has asked it for packets.
+    /// As `settle`, but deadlines which have come nearer count once `poll_transmit` has asked it for packets.
     fn settle_to_be_polled(&mut self, now: Time, ports: &Ports, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {

@@ -86,7 +86,7 @@ pub enum LossPurpose {
     Repair,
     /// To have the peer answer with a SACK, which tells what arrived.
     TailProbe,
-    /// The same, which tells how large its window is.
+    /// To have the peer answer with a SACK, which tells how large its window is.
     WindowProbe,
     /// To fill up a packet that leaves anyway.
     Filling,

@@ -53,7 +53,7 @@ impl Address {
         }
     }
 
-    /// The same after a restart of the peer.
+    /// The address after a restart of the peer.
     pub(super) const fn restarted(&self) -> Address {
         let Address { remote, local, encapsulation, proven, .. } = *self;
         Address { proven, ..Address::new(remote, local, encapsulation) }

@@ -56,7 +56,7 @@ pub(crate) struct HeartbeatState {
     outstanding: Option<HeartbeatInfo>,
     /// Those that were not answered in time, and may be yet: the last few.
     late: Vec<HeartbeatInfo>,
-    /// The same as `outstanding`, of those that were sent from other sources than that of the path.
+    /// The heartbeat that waits for its answer, of those that were sent from other sources than that of the path.
     trial: Option<HeartbeatInfo>,
     /// Where an answer to those has come since.
     found: Option<IpAddr>,

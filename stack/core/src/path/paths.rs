@@ -275,9 +275,9 @@ impl Paths {
         )
     }
 
-    /// The same for the timer that RFC 9260 would have (`path/patience.rs`). Timers that expire earlier
-    /// make paths fail in another order, in which it must not go: with an RTO for each path, that moves
-    /// everything behind it.
+    /// Where a chunk would go that times out on `last` by the timer that RFC 9260 would have (`path/patience.rs`).
+    /// Timers that expire earlier make paths fail in another order, in which it must not go: with an RTO for each path,
+    /// that moves everything behind it.
     pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {
         let (n, start) = (self.list.len(), usize::from(last.0));
         let usable = |p: &&Path| p.is_confirmed() && self.is_living(p.id);

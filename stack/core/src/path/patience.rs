@@ -141,8 +141,8 @@ impl Path {
         !StandardTimers::count_errors(profile) || now.since(sent) >= self.error_rto(profile)
     }
 
-    /// The same: whether that is an error of the path. It is one once the path has owed an answer for as long as
-    /// RFC 9260 would have waited.
+    /// A heartbeat that was sent at `sent` is not answered: whether that is an error of the path. It is one once the
+    /// path has owed an answer for as long as RFC 9260 would have waited.
     pub(crate) fn is_heartbeat_error(&mut self, now: Time, sent: Time, profile: &Profile) -> bool {
         if !StandardTimers::count_errors(profile) {
             return true;

@@ -7,7 +7,7 @@
 //! RTO = max(RTO.Min, min(RTO.Max, SRTT + 4 max(G, RTTVAR)))
 //! ```
 //!
-//! The same for the timers that RFC 9260 would have ([`Pace`], `path/patience.rs`). Where SACKs are asked for at
+//! These equations also hold for the timers that RFC 9260 would have ([`Pace`], `path/patience.rs`). Where SACKs are asked for at
 //! once (RFC 7053), less is measured than RFC 9260 would have measured: not the D, 200 ms, by which a peer delays
 //! its SACKs, now and then. Samples that differ by D raise `SRTT + 4 RTTVAR` by 2.75 D at most in the long run,
 //! and by hardly more than 4 D while the first one, with `RTTVAR = R / 2`, is remembered: that many are added where

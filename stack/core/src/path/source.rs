@@ -303,7 +303,7 @@ impl Sources {
         told.min_by_key(|l| (self.is_leaving(*l), std::cmp::Reverse(common_prefix(*l, remote))))
     }
 
-    /// One that the peer is asked to forget, and is to be told of anew.
+    /// An address that the peer is asked to forget, and now is to be told of again.
     pub(crate) fn back_again(&self, remote: IpAddr) -> Option<IpAddr> {
         let mut told = self.to_be_told(&[remote]).into_iter();
         told.find(|address| self.is_leaving(*address) && reaches(*address, remote))

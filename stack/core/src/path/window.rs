@@ -345,7 +345,7 @@ impl Window {
         }
     }
 
-    /// The same while there is no queue.
+    /// A retransmission of this recovery is lost while there is no queue.
     pub(crate) fn lower_calm(
         &mut self,
         now: Time,

@@ -24,7 +24,7 @@ choices! {
         /// Blocking Estimation (Ferlin et al. 2016): does not use a slow path that would block the
         /// fast one by filling the send window.
         Blest,
-        /// The same, with what all other paths would send, not only the fastest.
+        /// `blest`, with what all other paths would send, not only the fastest.
         BlestAll,
         /// Thin streams go over all paths at once; others as with `min-rtt`.
         Redundant,

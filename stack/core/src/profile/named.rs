@@ -118,7 +118,7 @@ const FIRST_MECHANISM: &str = "early-retransmit-bytes";
 /// The longest time that a parameter allows.
 const HOUR_MS: f64 = 3.6e6;
 
-/// Why a profile cannot be had.
+/// Why a profile is unknown or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -215,7 +215,7 @@ impl Profile {
     /// As [`with_overrides`](Self::with_overrides), from TOML that is parsed already.
     ///
     /// # Errors
-    /// The same.
+    /// As `with_overrides`.
     pub fn with_override_table(&self, overrides: toml::Table) -> Result<Profile, ProfileError> {
         let mut table =
             toml::Table::try_from(self).map_err(|e| ProfileError::Toml(e.to_string()))?;
@@ -281,7 +281,7 @@ fn meant(name: &str, known: &[&'static str]) -> String {
     nearest.map_or_else(String::new, |nearest| format!(": did you mean \"{nearest}\"?"))
 }
 
-/// The same for a key.
+/// Which key may have been meant by an unknown one, as a part of a sentence.
 fn meant_key(near: &Option<String>) -> String {
     near.as_ref().map_or_else(String::new, |near| format!(": did you mean {near}?"))
 }

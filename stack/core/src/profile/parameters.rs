@@ -256,7 +256,7 @@ parameters! {
         /// Floor of ssthresh after a loss, in units of PMDCS. Default 4 (RFC 9260 §7.2.3);
         /// RFC 2960 says 2.
         ssthresh_floor: f64 [1.0, 100.0] = 4.0,
-        /// The same on a path whose queue does not hold that floor: a recovery has lost its own retransmissions there, or
+        /// `ssthresh_floor` of a path whose queue does not hold that: a recovery has lost its own retransmissions there, or
         /// one has followed the other (`congestion/second_loss.rs`). One path at a time. 1 to 100; default 4: no other. RFC
         /// 5681 §3.1 says 2.
         overloaded_floor: f64 [1.0, 100.0] = 4.0,
@@ -321,7 +321,8 @@ impl RtoParameters {
     pub fn granularity(&self) -> Duration {
         millis(self.granularity_ms)
     }
-    /// Clock tick, if time is not exact.
+    /// The length of a clock tick (`tick_ms`), as in kernels that measure time in jiffies (`sctp_transport_update_rto` of
+    /// Linux 2.6). Default `None`: time is exact.
     pub fn tick(&self) -> Option<Duration> {
         (self.tick_ms > 0.0).then(|| millis(self.tick_ms))
     }

@@ -34,7 +34,7 @@ impl Reading {
         }
     }
 
-    /// The same, with nothing left to read.
+    /// How fast the application has read, with nothing left to read.
     pub(super) fn without_messages(&self) -> Reading {
         Reading { taken: self.taken, ended: self.ended, ..Reading::default() }
     }

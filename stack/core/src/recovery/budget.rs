@@ -259,7 +259,7 @@ impl Advisor for Budget {
         !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
     }
 
-    /// The same for what a SACK reports missing: the first guess is free.
+    /// A guess may be sent for what a SACK reports missing: the first one is free.
     fn affords_reported(&self) -> bool {
         !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
     }

@@ -106,7 +106,7 @@ trait Algorithm {
         Self: Sized;
     /// A chunk left, for the first time or again.
     fn on_sent(&mut self, _sent: &Sent) {}
-    /// The same SACK as [`on_sack`](Self::on_sack) gets, before any algorithm does: what is no evidence for now.
+    /// A SACK, before [`on_sack`](Self::on_sack) of any algorithm gets it: what is no evidence for now.
     fn distrusts(&mut self, _facts: &SackFacts<'_>) -> Distrust {
         Distrust::default()
     }
@@ -160,7 +160,7 @@ trait Algorithm {
     {
         self
     }
-    /// The same, to change it.
+    /// Itself, or what is in the box, to change it.
     fn as_algorithm_mut(&mut self) -> &mut dyn Algorithm
     where
         Self: Sized + 'static,
@@ -207,7 +207,7 @@ impl Distrust {
         Distrust(bits)
     }
 
-    /// The same if that `holds`, else nothing.
+    /// This distrust if that `holds`, else none.
     const fn when(self, holds: bool) -> Distrust {
         if holds { self } else { Distrust(0) }
     }
@@ -284,7 +284,7 @@ trait Advisor {
     fn on_packet(&mut self, _highest: u64) {}
     /// A SACK was applied, which acknowledges all up to `cumulative`.
     fn on_acked(&mut self, _cumulative: u64, _has_gaps: bool) {}
-    /// The same one, as an [`Algorithm`] gets it, before any of them does.
+    /// That SACK, as an [`Algorithm`] gets it, before any of them does.
     fn on_sack(&mut self, _facts: &SackFacts<'_>) {}
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
     fn on_premature_timeout(&mut self, _seq: u64) {}
@@ -331,7 +331,7 @@ trait Advisor {
     fn affords(&self) -> bool {
         true
     }
-    /// The same of what a SACK reports missing.
+    /// A guess may be sent for what a SACK reports missing.
     fn affords_reported(&self) -> bool {
         true
     }

@@ -42,7 +42,7 @@ pub(super) fn edges(run: Range) -> [u16; 2] {
     [run.start as u16, run.end as u16] // Truncation is the modulus.
 }
 
-/// The same of a block that was sent with this Cumulative TSN Ack.
+/// First and last TSN, modulo 2^16, of a block that was sent with this Cumulative TSN Ack.
 fn block_edges(block: [u8; 4], cumulative: u16) -> [u16; 2] {
     let GapAckBlock { start, end } = GapAckBlock::from_bytes(block);
     [start, end].map(|offset| offset.wrapping_add(cumulative))

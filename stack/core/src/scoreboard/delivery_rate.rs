@@ -60,7 +60,7 @@ struct Progress {
 pub struct RateSample {
     /// Bytes that the path has delivered since the association began.
     pub total: u64,
-    /// The same when the packet left that the sample is of.
+    /// `total` when the packet left that the sample is of.
     pub prior: u64,
     /// Bytes per second; 0 if the interval was too short to be believed.
     pub rate: f64,

@@ -181,7 +181,7 @@ struct Runs {
     new: Vec<Range>,
     /// Runs beyond the Cumulative TSN Ack Point that the receiver will never take back.
     kept: Vec<Range>,
-    /// The same before the SACK being processed, and room for one more list: so that neither is
+    /// `kept` before the SACK being processed, and room for one more list: so that neither is
     /// allocated again.
     kept_before: Vec<Range>,
     spare: Vec<Range>,

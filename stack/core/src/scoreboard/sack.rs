@@ -308,7 +308,7 @@ impl Scoreboard {
         self.paths.iter_mut().fold(false, |any, path| path.missing.strike(limit, sent) | any)
     }
 
-    /// The same for the chunks of one path.
+    /// Adds one miss indication to every missing chunk of one path below `limit`. Returns whether any was struck.
     pub fn strike_on(&mut self, path: PathId, limit: u64, sent: Time) -> bool {
         self.facts(path).missing.strike(limit, sent)
     }
@@ -321,7 +321,7 @@ impl Scoreboard {
         std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
     }
 
-    /// The same, and puts there instead what was known before.
+    /// Puts there, instead of what is not looked at, what was known before.
     fn keep_hidden(&mut self, view: &View, cumulative: u64) {
         self.hide(view);
         let mut before = SmallVec::<[Range; 32]>::new();

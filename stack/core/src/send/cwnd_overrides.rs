@@ -60,7 +60,7 @@ impl CwndOverrides {
         self.repeat = repeat.or(self.repeat);
     }
 
-    /// It leaves.
+    /// The chunk that may leave again before T3-rtx expires, which it does now.
     #[inline]
     pub(crate) fn take_repeat(&mut self) -> Option<(u64, LossCause)> {
         self.repeat.take()

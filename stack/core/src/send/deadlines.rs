@@ -65,7 +65,7 @@ impl Context<'_> {
         until.map_or(wait, |at| wait.min(at.since(now).max(2 * srtt.unwrap_or(rto))))
     }
 
-    /// The same after an answer, or when something else begins.
+    /// How long to wait on `path` after an answer, or when something else begins.
     pub(crate) fn restart_wait(&mut self, path: PathId, rto: Duration) -> Duration {
         self.standard.stop();
         self.start_wait(path, rto)

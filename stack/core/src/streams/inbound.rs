@@ -145,7 +145,7 @@ impl Inbound {
         (dropped, result)
     }
 
-    /// The same with I-DATA chunks, after [`advance_to`](Self::advance_to).
+    /// Passes over these messages of I-DATA chunks, after [`advance_to`](Self::advance_to).
     pub(crate) fn pass_over_messages(
         &mut self,
         seq: u64,

@@ -46,7 +46,7 @@ pub(crate) struct SendQueue {
     which: StreamScheduler,
     /// Ends of the lifetimes of messages that have not begun to leave, with their numbers, and where they wait.
     lifetimes: BTreeSet<(Time, u64, Place)>,
-    /// The same of those that may be given up for others.
+    /// Where messages wait that may be given up for others.
     priorities: Priorities,
     /// Policy of the message that began to leave last, and the end of its lifetime.
     latest: (Policy, Time),

@@ -46,7 +46,7 @@ impl Sentence {
 pub(crate) enum Status {
     /// A place in the code and a test claim it.
     Claimed,
-    /// The same, for what is done instead.
+    /// A place in the code and a test claim what is done instead.
     Deviates,
     Outside,
     Not,

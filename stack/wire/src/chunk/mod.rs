@@ -91,7 +91,7 @@ pub enum Chunk<'a> {
     InitAck(InitAck<'a>),
     /// Acknowledges DATA chunks (RFC 9260 §3.3.4).
     Sack(Sack<'a>),
-    /// Probes a path (RFC 9260 §3.3.5).
+    /// Probes the reachability of a destination address (RFC 9260 §3.3.5).
     Heartbeat(Heartbeat<'a>),
     /// Answers a HEARTBEAT (RFC 9260 §3.3.6).
     HeartbeatAck(HeartbeatAck<'a>),

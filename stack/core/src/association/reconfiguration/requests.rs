@@ -319,7 +319,7 @@ impl Requests {
         self.take_if(|open, _| open == request)
     }
 
-    /// The same for a request that was promised to be done, and is over with one of the peer.
+    /// The part of a request that was promised to be done, and is over with one of the peer.
     pub(super) fn take_promised(
         &mut self,
         answered: impl Fn(RequestNumber, &Part) -> bool,
@@ -328,7 +328,7 @@ impl Requests {
         kept.map(|promise| promise.part)
     }
 
-    /// The same for a request that is answered by one of the peer.
+    /// A request for which `answered` holds is answered by one of the peer: which one. The timer stops with the last one.
     pub(super) fn take_if(
         &mut self,
         answered: impl Fn(RequestNumber, &Part) -> bool,

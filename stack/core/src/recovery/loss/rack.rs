@@ -14,9 +14,9 @@
 //! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are old enough are lost (§6.3). Once
 //! reordering was seen fast retransmit by miss indications is silent.
 //!
-//! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken for an answer to the last
-//! one it makes the RTT short, and all that was sent before that one lost: where a queue makes timeouts spurious, everything in
-//! flight, again and again. §6.2 step 2 has timestamps to tell, or the minimum RTT. Here the R bit tells, too, if it was agreed on,
+//! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. If it is taken for an answer to
+//! the last one, the RTT is too short, and all that was sent before that one is lost: everything in flight, after each timeout that
+//! a long queue makes spurious. §6.2 step 2 has timestamps to tell, or the minimum RTT. Here the R bit tells, too, if it was agreed on,
 //! and RACK.rtt is no shorter than that of the latest chunk sent once, which a queue makes long as well.
 //!
 //! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not look at chunks that were

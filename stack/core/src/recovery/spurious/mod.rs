@@ -93,7 +93,7 @@ impl Episode {
         self.highest
     }
 
-    /// The same loss recovery goes on: nothing was decided, and not all of it is acknowledged.
+    /// This loss recovery goes on: nothing was decided, and not all of it is acknowledged.
     fn continues(&self, cumulative: u64) -> bool {
         let open = match self.trigger {
             Trigger::FastRetransmit => !cover_ack::is_cover_ack(cumulative, self),

@@ -38,7 +38,7 @@ impl Outbound {
         messages
     }
 
-    /// The same where chunks of other messages come in between.
+    /// Messages that are not acknowledged as a whole, where chunks of others come in between.
     fn drain_interleaved(&mut self) -> Vec<SendFailure> {
         let mut found: Vec<(Vec<NewChunk>, bool)> = Vec::new();
         let mut places = BTreeMap::new();

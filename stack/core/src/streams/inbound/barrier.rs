@@ -68,7 +68,7 @@ impl Barrier {
         (in_order(before), self.skipped.extract_if(.., is_before).collect())
     }
 
-    /// The same of all.
+    /// No messages are kept any more: all of them, in the order in which they were sent, and all that is passed over.
     pub(super) fn end(self) -> (Vec<Stored>, Skipped) {
         (in_order(self.kept), self.skipped)
     }
