@@ -8,11 +8,12 @@
 //! What is global: which descriptors are SCTP sockets (`tresse_client`), the engine of the process
 //! and its thread, once [`engine::tresse_start`] was called, and the function that ends it at exit.
 
+#[cfg(test)]
+mod agreement;
 mod constants;
 mod engine;
 mod fork;
 mod functions;
-mod places;
 mod sctp;
 mod types;
 

@@ -8,10 +8,10 @@ use libc::{iovec, sa_family_t, size_t, sockaddr, socklen_t, ssize_t};
 use tresse_client as client;
 use tresse_client::{Fallible, Outgoing, Received, Sock, give, give_int};
 use tresse_socket_protocol::abi::{Fields, SCTP, sinfo, sockaddr_len};
+use tresse_socket_protocol::options::association_at;
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 use crate::constants::*;
-use crate::places::place_of_association;
 use crate::types::*;
 
 /// The SCTP socket of a descriptor.
@@ -157,7 +157,8 @@ pub unsafe extern "C" fn tresse_opt_info(
 ) -> c_int {
     let get = || {
         let sock = socket(sd)?;
-        if let Some(place) = place_of_association(opt) {
+        let room = Fields(&client::read_memory(size.cast(), 4)?).u32(0) as usize;
+        if let Some(place) = association_at(opt, room) {
             client::write_memory(arg.wrapping_byte_add(place), &id.to_ne_bytes())?;
         }
         client::get_option(sd, &sock, (SCTP, opt), (arg, size))

@@ -232,6 +232,17 @@ fn readiness_and_connecting_again_over_ipv6() {
     everywhere("readiness.c", "6");
 }
 
+/// The `sctp_opt_info` of lksctp-tools is another one.
+#[test]
+fn opt_info_is_of_one_association() {
+    let Some(workshop) = Workshop::get() else { return };
+    for with in [With::Shared, With::Static] {
+        let mut command = Command::new(workshop.build(&program("numbers.c"), with, &[]));
+        command.env("TEST_UDP_PORT", free_udp_port().unwrap().to_string());
+        check(command.env("TEST_LOCAL", "127.0.0.1").env_remove("TRESSE_ENGINE"));
+    }
+}
+
 #[test]
 fn options_come_back() {
     everywhere("options.c", "4");

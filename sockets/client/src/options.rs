@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
 use tresse_socket_protocol::abi::{Fields, SCTP, Struct, read_packed};
+use tresse_socket_protocol::options::{event, name};
 use tresse_socket_protocol::protocol::{Op, flag};
 
 use crate::Fallible;
@@ -13,19 +14,6 @@ use crate::receive::start_over;
 use crate::request::{Pending, call, take_error};
 use crate::sock::{FLAGS_NOTED, Sock, lock};
 
-const EVENTS: i32 = 11;
-const RECVRCVINFO: i32 = 32;
-const RECVNXTINFO: i32 = 33;
-const PEELOFF: i32 = 102;
-const CONNECTX_OLD: i32 = 107;
-const GET_PEER_ADDRS: i32 = 108;
-const GET_LOCAL_ADDRS: i32 = 109;
-const CONNECTX: i32 = 110;
-const CONNECTX3: i32 = 111;
-const PEELOFF_FLAGS: i32 = 122;
-const EVENT: i32 = 127;
-const USE_EXT_RCVINFO: i32 = 1031;
-
 /// The longest value of an option: a key of 65 535 bytes, and what stands behind it.
 const MAX_VALUE: usize = 72 * 1024;
 
@@ -34,14 +22,16 @@ const MAX_VALUE: usize = 72 * 1024;
 fn note_flags(sock: &Sock, option: i32, value: &[u8]) {
     let f = Fields(value);
     let (bit, on) = match option {
-        EVENTS => (flag::SNDRCVINFO, f.u8(0) != 0),
+        name::EVENTS => (flag::SNDRCVINFO, f.u8(0) != 0),
         // As in the kernel it is asked for a socket, not for an association.
-        EVENT if f.u16(4) == 0x8000 && (!sock.many || matches!(f.u32(0), 0 | 2)) => {
+        name::EVENT
+            if f.u16(4) == event::DATA_IO_EVENT && (!sock.many || matches!(f.u32(0), 0 | 2)) =>
+        {
             (flag::SNDRCVINFO, f.u8(6) != 0)
         }
-        RECVRCVINFO => (flag::RCVINFO, f.u32(0) != 0),
-        RECVNXTINFO => (flag::NXTINFO, f.u32(0) != 0),
-        USE_EXT_RCVINFO => (flag::EXTRCVINFO, f.u32(0) != 0),
+        name::RECVRCVINFO => (flag::RCVINFO, f.u32(0) != 0),
+        name::RECVNXTINFO => (flag::NXTINFO, f.u32(0) != 0),
+        name::USE_EXT_RCVINFO => (flag::EXTRCVINFO, f.u32(0) != 0),
         _ => return,
     };
     let bit = u16::from(bit);
@@ -64,13 +54,13 @@ pub fn set_option(
         return Err(libc::EINVAL);
     }
     let bytes = read_memory(value, len)?;
-    if level == SCTP && matches!(option, CONNECTX | CONNECTX_OLD) {
+    if level == SCTP && matches!(option, name::CONNECTX | name::CONNECTX_OLD) {
         let peers = read_packed(&bytes).ok_or(libc::EINVAL)?;
         let (number, done) = connect(fd, sock, &peers)?;
         if !done {
             return Err(libc::EINPROGRESS);
         }
-        return Ok(if option == CONNECTX { number as i32 } else { 0 });
+        return Ok(if option == name::CONNECTX { number as i32 } else { 0 });
     }
     if level == SCTP {
         note_flags(sock, option, &bytes);
@@ -104,8 +94,8 @@ pub fn get_option(
     let room = i32::try_from(given).map_err(|_| libc::EINVAL)? as usize;
     if level == SCTP {
         match option {
-            PEELOFF | PEELOFF_FLAGS => return peel_off_at(sock, option, (value, room)),
-            CONNECTX3 => return connectx(fd, sock, (value, room)),
+            name::PEELOFF | name::PEELOFF_FLAGS => return peel_off_at(sock, option, (value, room)),
+            name::CONNECTX3 => return connectx(fd, sock, (value, room)),
             _ => {}
         }
     }
@@ -122,9 +112,9 @@ pub fn get_option(
     let n = answer.len().min(room);
     if level == SCTP && n < answer.len() {
         match option {
-            GET_PEER_ADDRS | GET_LOCAL_ADDRS => return Err(libc::ENOMEM),
+            name::GET_PEER_ADDRS | name::GET_LOCAL_ADDRS => return Err(libc::ENOMEM),
             // Its length grows from one version of the system to the next.
-            EVENTS => {}
+            name::EVENTS => {}
             _ => return Err(libc::EINVAL),
         }
     }
@@ -135,7 +125,7 @@ pub fn get_option(
 
 /// `sctp_peeloff` as libsctp calls it: a number, and room for a descriptor.
 fn peel_off_at(sock: &Sock, option: i32, (value, room): (*mut c_void, usize)) -> Fallible<i32> {
-    let needed = if option == PEELOFF { 8 } else { 12 };
+    let needed = if option == name::PEELOFF { 8 } else { 12 };
     if room < needed {
         return Err(libc::EINVAL);
     }
@@ -160,7 +150,7 @@ pub fn peel_off(sock: &Sock, number: u32, flags: i32) -> Fallible<i32> {
 /// # Errors
 /// `EINVAL` if a one-to-many socket has no association of that number.
 pub fn addresses(sock: &Sock, peer: bool, number: u32) -> Fallible<(u32, Vec<u8>)> {
-    let option = if peer { GET_PEER_ADDRS } else { GET_LOCAL_ADDRS };
+    let option = if peer { name::GET_PEER_ADDRS } else { name::GET_LOCAL_ADDRS };
     let given = number.to_ne_bytes().to_vec();
     match call(Op::GetOption, sock.inode, (SCTP.into(), option.into()), given) {
         Ok((_, answer)) => {

@@ -1,11 +1,13 @@
 //! What a program's side of the sockets API and the engine agree on. Both sides are compiled against it, and a
 //! library that is loaded into every program needs nothing else of the engine: no stack, no runtime.
 //!
-//! [`protocol`] has the frames, [`abi`] the numbers and layouts of the sockets API as programs know them.
+//! [`protocol`] has the frames, [`abi`] the numbers and layouts of the sockets API as programs know them, [`options`] those of
+//! socket options.
 //! docs/adr/0008 says why sockets are Unix sockets.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod abi;
+pub mod options;
 pub mod protocol;

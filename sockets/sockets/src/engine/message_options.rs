@@ -1,8 +1,8 @@
 //! Options that concern single messages and notifications (RFC 6458 §6.2, §8.1).
 
-use super::notification::{Notification, bit_of, event};
+use super::notification::{Notification, SENDER_DRY_BIT, bit_of};
 use super::option_names::name;
-use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC};
+use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC, number_in};
 use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno, sinfo};
@@ -81,7 +81,7 @@ impl Engine {
         if !socket.many || matches!(number, FUTURE_ASSOC | ALL_ASSOC) {
             let options = &mut socket.options;
             options.events = change(options.events);
-            let dry = options.events & event::SENDER_DRY_BIT != 0;
+            let dry = options.events & SENDER_DRY_BIT != 0;
             if std::mem::replace(&mut options.config.report_dry, dry) != dry {
                 let port = socket.port;
                 self.refresh_open_port(port)?;
@@ -96,7 +96,7 @@ impl Engine {
             let Some(association) = self.associations.get_mut(&number) else { continue };
             let before = association.events;
             association.events = change(before);
-            let (after, dry) = (association.events, event::SENDER_DRY_BIT);
+            let (after, dry) = (association.events, SENDER_DRY_BIT);
             if (before ^ after) & dry != 0 {
                 self.report_dry(id, number, after & dry != 0)?;
             }
@@ -186,14 +186,7 @@ impl Engine {
         given: &[u8],
     ) -> Fallible<Vec<u8>> {
         let f = Fields(given);
-        // It stands last in what describes a message.
-        let number = f.u32(match option {
-            name::DEFAULT_SEND_PARAM => 28,
-            name::DEFAULT_SNDINFO => 12,
-            // It stands nowhere in `sctp_event_subscribe`.
-            name::EVENTS => usize::MAX,
-            _ => 0,
-        });
+        let number = number_in(option, given);
         let one = self.association_of(id, number).map(|(number, _)| number);
         if one.is_none() && number > 2 && self.socket(id)?.many {
             return Err(errno::EINVAL);

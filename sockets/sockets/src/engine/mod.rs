@@ -21,7 +21,6 @@ mod mtu_options;
 mod notification;
 mod option_names;
 mod option_numbers;
-mod option_sizes;
 mod options;
 mod options_get;
 mod parts;

@@ -7,33 +7,19 @@ use tresse::{AuthenticationEvent, ReconfigurationOutcome, ResetDirection, SendFa
 use super::exposure::AddressState;
 use tresse_socket_protocol::abi::{Struct, sinfo};
 
-/// Types of notifications; [`bit_of`] says where they stand in a subscription.
-pub(crate) mod event {
-    pub(crate) const DATA_IO: u16 = 0x8000;
-    pub(crate) const ASSOC_CHANGE: u16 = 0x8001;
-    pub(crate) const PEER_ADDR_CHANGE: u16 = 0x8002;
-    pub(crate) const SEND_FAILED: u16 = 0x8003;
-    pub(crate) const REMOTE_ERROR: u16 = 0x8004;
-    pub(crate) const SHUTDOWN: u16 = 0x8005;
-    pub(crate) const PARTIAL_DELIVERY: u16 = 0x8006;
-    pub(crate) const ADAPTATION: u16 = 0x8007;
-    pub(crate) const AUTHENTICATION: u16 = 0x8008;
-    pub(crate) const SENDER_DRY: u16 = 0x8009;
-    pub(crate) const STREAM_RESET: u16 = 0x800a;
-    pub(crate) const ASSOC_RESET: u16 = 0x800b;
-    pub(crate) const STREAM_CHANGE: u16 = 0x800c;
-    pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
-    pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
-    pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
-    /// Linux has none, and what it will have is beside its others: 1000 and that of FreeBSD.
-    pub(crate) const NOTIFICATIONS_STOPPED: u16 = 0x8000 + 1000 + 0xb;
-}
+pub(crate) use tresse_socket_protocol::options::event;
+
+/// The last of those that have bits in a row.
+const LAST: u16 = event::SEND_FAILED_EVENT;
+
+/// The bit of SCTP_SENDER_DRY_EVENT.
+pub(crate) const SENDER_DRY_BIT: u16 = 1 << (event::SENDER_DRY_EVENT - event::DATA_IO_EVENT);
 
 /// The bit of a type of notifications in a subscription, if there is such a type.
 pub(crate) fn bit_of(kind: u16) -> Option<u16> {
     match kind {
-        event::DATA_IO..=event::LAST => Some(1 << (kind - event::DATA_IO)),
-        event::NOTIFICATIONS_STOPPED => Some(1 << 15),
+        event::DATA_IO_EVENT..=LAST => Some(1 << (kind - event::DATA_IO_EVENT)),
+        event::NOTIFICATIONS_STOPPED_EVENT => Some(1 << 15),
         _ => None,
     }
 }
@@ -118,15 +104,15 @@ impl Notification<'_> {
             Notification::SendFailed(_) => event::SEND_FAILED_EVENT,
             Notification::OldSendFailed(_) => event::SEND_FAILED,
             Notification::RemoteError { .. } => event::REMOTE_ERROR,
-            Notification::PartialDeliveryAborted { .. } => event::PARTIAL_DELIVERY,
-            Notification::Adaptation(_) => event::ADAPTATION,
-            Notification::Authentication(_) => event::AUTHENTICATION,
-            Notification::SenderDry => event::SENDER_DRY,
-            Notification::Stopped => event::NOTIFICATIONS_STOPPED,
-            Notification::Shutdown => event::SHUTDOWN,
-            Notification::StreamReset { .. } => event::STREAM_RESET,
-            Notification::AssociationReset { .. } => event::ASSOC_RESET,
-            Notification::StreamChange { .. } => event::STREAM_CHANGE,
+            Notification::PartialDeliveryAborted { .. } => event::PARTIAL_DELIVERY_EVENT,
+            Notification::Adaptation(_) => event::ADAPTATION_INDICATION,
+            Notification::Authentication(_) => event::AUTHENTICATION_EVENT,
+            Notification::SenderDry => event::SENDER_DRY_EVENT,
+            Notification::Stopped => event::NOTIFICATIONS_STOPPED_EVENT,
+            Notification::Shutdown => event::SHUTDOWN_EVENT,
+            Notification::StreamReset { .. } => event::STREAM_RESET_EVENT,
+            Notification::AssociationReset { .. } => event::ASSOC_RESET_EVENT,
+            Notification::StreamChange { .. } => event::STREAM_CHANGE_EVENT,
         }
     }
 

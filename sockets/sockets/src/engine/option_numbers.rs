@@ -4,41 +4,16 @@
 use super::option_names::name;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, errno};
+use tresse_socket_protocol::options::association_at;
 
 /// SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC and SCTP_ALL_ASSOC; larger numbers are those of associations.
 pub(super) const FUTURE_ASSOC: u32 = 0;
 pub(super) const CURRENT_ASSOC: u32 = 1;
 pub(super) const ALL_ASSOC: u32 = 2;
 
-/// Where the number stands in a value of `len` bytes; `None` if the option has none.
-fn place(option: i32, len: usize) -> Option<usize> {
-    match option {
-        // They once were integers.
-        name::MAXSEG | name::MAX_BURST | name::DELAYED_ACK if len < 8 => None,
-        name::DEFAULT_SEND_PARAM => Some(28),
-        name::DEFAULT_SNDINFO => Some(12),
-        name::RTOINFO
-        | name::ASSOCINFO
-        | name::SET_PEER_PRIMARY_ADDR
-        | name::PRIMARY_ADDR
-        | name::PEER_ADDR_PARAMS
-        | name::MAXSEG
-        | name::STATUS
-        | name::GET_PEER_ADDR_INFO
-        | name::DELAYED_ACK
-        | name::CONTEXT
-        | name::MAX_BURST
-        | name::AUTH_KEY..=name::LOCAL_AUTH_CHUNKS
-        | name::AUTH_DEACTIVATE_KEY
-        | name::PEER_ADDR_THLDS
-        | name::PEER_ADDR_THLDS_V2
-        | name::GET_PEER_ADDRS
-        | name::GET_LOCAL_ADDRS
-        | name::GET_ASSOC_STATS..=name::ADD_STREAMS
-        | name::STREAM_SCHEDULER..=name::INTERLEAVING_SUPPORTED
-        | name::EVENT..=name::PLPMTUD_PROBE_INTERVAL => Some(0),
-        _ => None,
-    }
+/// The number in the value of an option; that of no association if it has none.
+pub(super) fn number_in(option: i32, value: &[u8]) -> u32 {
+    association_at(option, value.len()).map_or(FUTURE_ASSOC, |at| Fields(value).u32(at))
 }
 
 /// Whether an option can be set for all associations that there are. Of all others RFC 6458 §8.1 has it that "it is an error to
@@ -83,13 +58,11 @@ impl Engine {
         value: &[u8],
         takes: impl Fn(u32) -> bool,
     ) -> Fallible<()> {
-        let number = place(option, value.len()).map(|at| Fields(value).u32(at));
-        let group = number.filter(|number| matches!(*number, CURRENT_ASSOC | ALL_ASSOC));
-        match group {
-            // "For the one-to-one style sockets and branched-off one-to-many style sockets [...], this association ID parameter is
-            // ignored."
-            Some(group) if self.socket(id)?.many && !takes(group) => Err(errno::EINVAL),
-            _ => Ok(()),
-        }
+        let number = number_in(option, value);
+        let is_group = matches!(number, CURRENT_ASSOC | ALL_ASSOC);
+        // "For the one-to-one style sockets and branched-off one-to-many style sockets [...], this association ID parameter is
+        // ignored."
+        let refused = is_group && self.socket(id)?.many && !takes(number);
+        if refused { Err(errno::EINVAL) } else { Ok(()) }
     }
 }

@@ -10,9 +10,9 @@ use super::exposure::Exposure;
 use super::notification::{event, is_among};
 use super::option_names::name;
 use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC};
-use super::option_sizes::check_size;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
+use tresse_socket_protocol::options::takes;
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 /// Options of one socket.
@@ -138,7 +138,7 @@ impl Options {
     /// What is to be handed over with each message.
     pub(super) fn receive_flags(&self) -> u8 {
         let mut flags = 0;
-        if self.wants(event::DATA_IO) {
+        if self.wants(event::DATA_IO_EVENT) {
             flags |= flag::SNDRCVINFO;
         }
         if self.receive_info {
@@ -167,7 +167,9 @@ impl Engine {
     pub(super) fn set_option(&mut self, id: u64, option: (i32, i32), value: &[u8]) -> Fallible<()> {
         let (level, option) = option;
         if level == SCTP {
-            check_size(option, value.len())?;
+            if !takes(option, value.len()) {
+                return Err(errno::EINVAL);
+            }
             self.check_set(id, option, value)?;
         }
         match level {
@@ -274,7 +276,7 @@ impl Engine {
                 options.partial_delivery = point;
                 return self.refresh_parts(id);
             }
-            name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
+            name::I_WANT_MAPPED_V4_ADDR => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
             // RFC 6458 §8.1.27: "This option only supports one-to-one style SCTP sockets"; that it
             // comes too late after bind() is EFAULT in Linux.
             name::REUSE_PORT if many || socket.peeled_from.is_some() => {
@@ -287,7 +289,7 @@ impl Engine {
             name::PEER_ADDR_THLDS | name::PEER_ADDR_THLDS_V2 => {
                 return self.set_thresholds(id, option, value);
             }
-            name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
+            name::EXPOSE_POTENTIALLY_FAILED_STATE => return self.set_exposure(id, value),
             name::ENABLE_STREAM_RESET => return self.set_stream_reset(id, value),
             name::RESET_STREAMS => return self.reset_streams(id, value),
             name::RESET_ASSOC => return self.reset_association(id, value),

@@ -7,7 +7,7 @@ use tresse::{AssociationState, PathState, PathStats};
 use super::calls::Answer;
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
-use super::option_sizes::cannot_get;
+use super::option_numbers::number_in;
 use super::path_options::labels_told;
 use super::stream_options::number_of;
 use super::{Association, Engine, Fallible};
@@ -26,6 +26,14 @@ fn int_or_value(room: usize, number: u32, value: u32) -> Fallible<Vec<u8>> {
     }
 }
 
+/// Why an option cannot be read.
+fn cannot_get(option: i32) -> i32 {
+    match option {
+        name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
+        _ => errno::ENOPROTOOPT,
+    }
+}
+
 impl Engine {
     pub(super) fn get_option(&mut self, id: u64, option: (i32, i32), given: &[u8]) -> Answer {
         let (level, option) = option;
@@ -38,7 +46,7 @@ impl Engine {
 
     fn get_sctp(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
         self.check_get(id, option, given)?;
-        let number = Fields(given).u32(0);
+        let number = number_in(option, given);
         match option {
             name::STATUS => return self.status(id, number, given),
             name::GET_PEER_ADDR_INFO => return self.peer_info(id, number, given),
@@ -50,7 +58,7 @@ impl Engine {
                 let address = self.program_address(id, number, &primary)?;
                 return Ok(Struct::default().u32(number).storage(address).0.clone());
             }
-            name::ASSOC_NUMBER | name::ASSOC_ID_LIST => {
+            name::GET_ASSOC_NUMBER | name::GET_ASSOC_ID_LIST => {
                 let socket = self.socket(id)?;
                 if !socket.many {
                     return Err(errno::EOPNOTSUPP);
@@ -62,7 +70,7 @@ impl Engine {
                     numbers.iter().filter(|n| self.associations.get(n).is_some_and(is_alive));
                 let alive: Vec<u32> = alive.copied().collect();
                 s.u32(alive.len() as u32);
-                if option == name::ASSOC_ID_LIST {
+                if option == name::GET_ASSOC_ID_LIST {
                     alive.into_iter().for_each(|number| {
                         s.u32(number);
                     });
@@ -94,7 +102,7 @@ impl Engine {
             name::PEER_ADDR_THLDS | name::PEER_ADDR_THLDS_V2 => {
                 return self.thresholds(id, option, given);
             }
-            name::EXPOSE_POTENTIALLY_FAILED => return self.exposure(id, given),
+            name::EXPOSE_POTENTIALLY_FAILED_STATE => return self.exposure(id, given),
             name::EVENTS
             | name::EVENT
             | name::CONTEXT
@@ -125,7 +133,7 @@ impl Engine {
             // §8.1.20: by default 1 for one-to-many sockets, 0 for others.
             name::FRAGMENT_INTERLEAVE => s.0 = int(o.level(many)),
             name::PARTIAL_DELIVERY_POINT => s.0 = int(o.partial_delivery),
-            name::MAPPED_V4 => s.0 = flag(o.mapped_v4),
+            name::I_WANT_MAPPED_V4_ADDR => s.0 = flag(o.mapped_v4),
             name::RECVRCVINFO => s.0 = flag(o.receive_info),
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::USE_EXT_RCVINFO => s.0 = flag(o.extended_info),
@@ -152,7 +160,7 @@ impl Engine {
         option: i32,
         given: &[u8],
     ) -> Fallible<Vec<u8>> {
-        let number = Fields(given).u32(0);
+        let number = number_in(option, given);
         let association = self.association_of(id, number).map(|(n, a)| (n, a.core));
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
         if socket.many && number > 2 && association.is_none() {

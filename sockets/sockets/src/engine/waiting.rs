@@ -146,7 +146,10 @@ mod tests {
             waiting.push(7, &Notification::RemoteError { cause: 13, value: &[0; 1400] });
         }
         assert_eq!(waiting.len(), 13);
-        assert_eq!(waiting.list.last().map(|told| told.0), Some(event::NOTIFICATIONS_STOPPED));
+        assert_eq!(
+            waiting.list.last().map(|told| told.0),
+            Some(event::NOTIFICATIONS_STOPPED_EVENT)
+        );
     }
 
     #[test]
@@ -165,6 +168,6 @@ mod tests {
         waiting.push(7, &Notification::Shutdown);
         let kinds: Vec<u16> = waiting.into_iter().map(|told| told.0).collect();
         assert_eq!(kinds[..4], [event::SEND_FAILED_EVENT; 4]);
-        assert_eq!(kinds[4..], [event::NOTIFICATIONS_STOPPED, event::SHUTDOWN]);
+        assert_eq!(kinds[4..], [event::NOTIFICATIONS_STOPPED_EVENT, event::SHUTDOWN_EVENT]);
     }
 }
