@@ -50,7 +50,8 @@ pub struct EndpointConfig {
     /// associations that are over (4 MiB), rates of sources (64 KiB). An association without data takes
     /// some 7 KiB.
     pub memory: usize,
-    /// Settings for associations that a peer opens. `connect` takes its own.
+    /// Settings for associations that a peer opens. [`Endpoint::connect`](crate::Endpoint::connect) takes its own; that of the
+    /// library `tresse` takes these.
     pub association: AssociationConfig,
 }
 

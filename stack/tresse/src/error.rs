@@ -99,6 +99,16 @@ pub enum ConnectError {
     Closed(#[from] Closed),
 }
 
+impl ConnectError {
+    /// Whether the peer's host answered that nobody is there for us: nobody listens on that SCTP port, or turns us away as if
+    /// nobody did (RFC 9260 §8.4), or there is no SCTP at all, with UDP nobody on that port (RFC 6951 §5.5).
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let ConnectError::Closed(Closed::Association(reason)) = self else { return false };
+        is_answer_to_init(reason) || *reason == CloseReason::NoSctp
+    }
+}
+
 /// Why a message was not accepted for sending.
 pub type SendError = tresse_core::SendError<Closed>;
 
@@ -109,13 +119,17 @@ fn family(address: &IpAddr) -> &'static str {
 /// How an association ended that was not established yet.
 fn before_it_began(closed: &Closed) -> String {
     match closed {
-        // Such an ABORT is the answer to INIT where nobody listens (RFC 9260 §8.4).
-        Closed::Association(CloseReason::PeerAborted { cause: 0, value }) if value.is_empty() => {
+        Closed::Association(reason) if is_answer_to_init(reason) => {
             "the peer refused the association: nobody listens on that SCTP port, or not to us"
                 .into()
         }
         closed => closed.to_string(),
     }
+}
+
+/// The ABORT without a cause that answers INIT where nobody listens (RFC 9260 §8.4).
+fn is_answer_to_init(reason: &CloseReason) -> bool {
+    matches!(reason, CloseReason::PeerAborted { cause: 0, value } if value.is_empty())
 }
 
 #[cfg(test)]
@@ -136,9 +150,13 @@ mod tests {
         assert_eq!(error, SendError::Closed(closed));
         assert_eq!(error.to_string(), "the endpoint has ended: it was dropped");
         let refused = CloseReason::PeerAborted { cause: 0, value: Default::default() };
-        let refused = ConnectError::from(Closed::Association(refused)).to_string();
+        let refused = ConnectError::from(Closed::Association(refused));
+        assert!(refused.is_refused());
+        let refused = refused.to_string();
         assert!(refused.contains("nobody listens on that SCTP port"), "{refused}");
+        assert!(ConnectError::from(Closed::Association(CloseReason::NoSctp)).is_refused());
         let silent = ConnectError::from(Closed::Association(CloseReason::SetupFailed));
+        assert!(!silent.is_refused());
         assert!(silent.to_string().starts_with("the peer does not answer"));
     }
 }

@@ -22,8 +22,9 @@ impl Incoming {
         self.association.as_ref().expect("it is there until it is taken")
     }
 
-    /// Who it is: all its addresses, its UDP port (`None` on raw IP) and its SCTP port. That is
-    /// known also if the peer has ended it by now.
+    /// Who it is: its addresses, its UDP port (`None` on raw IP) and its SCTP port. The first address is the one that it calls
+    /// from, where it has proved to receive (RFC 9260 §5.1.3); the others are what it says of itself. That is known also if the
+    /// peer has ended it by now.
     #[must_use]
     pub fn peer(&self) -> Peer {
         self.get().peer()

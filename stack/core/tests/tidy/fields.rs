@@ -1,5 +1,7 @@
 //! How large the structs of the core are, and how open.
 
+use syn::visit::Visit;
+
 /// Fields of a struct at most.
 const MAX_FIELDS: usize = 15;
 
@@ -12,7 +14,7 @@ const HALF_OPEN: [(&str, &str); 2] = [
     ("Outstanding", "is lent by the scoreboard, and changed by nobody else"),
 ];
 
-/// A struct with named fields.
+/// A struct, or a variant of an enum.
 struct Struct {
     name: String,
     fields: usize,
@@ -20,21 +22,36 @@ struct Struct {
     open: usize,
 }
 
+impl Struct {
+    fn of(name: &syn::Ident, fields: &syn::Fields) -> Struct {
+        let is_open = |field: &&syn::Field| !matches!(field.vis, syn::Visibility::Inherited);
+        Struct {
+            name: name.to_string(),
+            fields: fields.len(),
+            open: fields.iter().filter(is_open).count(),
+        }
+    }
+}
+
+/// Also those of modules within a file, and variants of enums with fields. What a macro makes is not seen.
 fn structs(text: &str) -> Vec<Struct> {
-    let file = syn::parse_file(text).expect("the core compiles");
-    let of = |item: &syn::Item| match item {
-        syn::Item::Struct(item) if matches!(item.fields, syn::Fields::Named(_)) => Some(Struct {
-            name: item.ident.to_string(),
-            fields: item.fields.len(),
-            open: item
-                .fields
-                .iter()
-                .filter(|field| !matches!(field.vis, syn::Visibility::Inherited))
-                .count(),
-        }),
-        _ => None,
-    };
-    file.items.iter().filter_map(of).collect()
+    struct Found(Vec<Struct>);
+
+    impl<'ast> Visit<'ast> for Found {
+        fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+            self.0.push(Struct::of(&item.ident, &item.fields));
+            syn::visit::visit_item_struct(self, item);
+        }
+
+        fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+            self.0.push(Struct::of(&variant.ident, &variant.fields));
+            syn::visit::visit_variant(self, variant);
+        }
+    }
+
+    let mut found = Found(Vec::new());
+    found.visit_file(&syn::parse_file(text).expect("the core compiles"));
+    found.0
 }
 
 /// The structs of the core, each with its path below `core/src/`.
@@ -80,4 +97,15 @@ fn structs_are_open_or_closed() {
         &HALF_OPEN.map(|(name, _)| name),
         "a field that is open is to be a method",
     );
+}
+
+#[test]
+fn structs_are_seen_wherever_they_stand() {
+    let text = "mod inner { pub struct Wide { a: u8, pub b: u8 } }
+        struct Pair(u8, pub(crate) u8);
+        enum Kind { Plain, With { a: u8, b: u8 } }";
+    let seen: Vec<_> =
+        structs(text).into_iter().map(|one| (one.name, one.fields, one.open)).collect();
+    let expected = [("Wide", 2, 1), ("Pair", 2, 1), ("Plain", 0, 0), ("With", 2, 0)];
+    assert_eq!(seen, expected.map(|(name, fields, open)| (name.to_owned(), fields, open)));
 }

@@ -148,7 +148,7 @@ fn perf_and_trace_count_the_same() {
         let of_class = |class: &str| match class {
             "early" => ["rack", "thin-fast-retransmit"].map(|c| by_cause.get(c)),
             "fast" => [by_cause.get("fast-retransmit"), None],
-            "probe" => ["tail-loss-probe", "zero-window-probe"].map(|c| by_cause.get(c)),
+            "probe" => [by_cause.get("tail-loss-probe"), None],
             "timeout" => [by_cause.get("timeout"), None],
             _ => [None, None],
         };
