@@ -15,10 +15,14 @@ pub(crate) struct PacketFacts {
     pub(crate) duplicates: bool,
     /// It had DATA that was dropped for want of room.
     pub(crate) dropped: bool,
-    /// TSNs are missing below the highest one now, or were before this packet.
+    /// TSNs are missing below the highest one.
     pub(crate) gap: bool,
+    /// They were before it.
+    pub(crate) had_gap: bool,
     /// A DATA chunk had the I bit.
     pub(crate) immediate: bool,
+    /// Its last DATA chunk was one that we had already.
+    pub(crate) ends_in_duplicate: bool,
 }
 
 /// The delayed acknowledgement algorithm.
@@ -27,6 +31,10 @@ pub(crate) struct DelayedAck {
     delay: Duration,
     /// A SACK is due for every this many packets.
     every: u32,
+    /// What fills a gap is acknowledged at once.
+    when_filled: bool,
+    /// What ends in a duplicate is.
+    if_last_is_duplicate: bool,
     /// Whether data was ever accepted.
     started: bool,
     /// Packets with DATA since the last SACK.
@@ -46,6 +54,8 @@ impl DelayedAck {
         DelayedAck {
             delay: Duration::try_from_secs_f64(delay).unwrap_or_default(),
             every: parameters.packets,
+            when_filled: parameters.when_filled,
+            if_last_is_duplicate: parameters.if_last_is_duplicate,
             started: false,
             packets: 0,
             pending: false,
@@ -59,6 +69,7 @@ impl DelayedAck {
     pub(crate) fn reconfigure(&mut self, now: Time, parameters: &SackParameters) {
         let new = DelayedAck::new(parameters);
         (self.delay, self.every) = (new.delay, new.every);
+        (self.when_filled, self.if_last_is_duplicate) = (new.when_filled, new.if_last_is_duplicate);
         self.prompt.reconfigure(parameters);
         // RFC 9260 §6.2: SACK.Delay after the arrival of any unacknowledged chunk, at the latest.
         self.deadline = self.deadline.map(|deadline| deadline.min(now + new.delay));
@@ -68,7 +79,7 @@ impl DelayedAck {
     //= RFC 9260 5.1-18 5.1-19 5.1.5-6 6.2-1 6.2-7 6.2-8 6.2-9 6.2-10 6.7-1 7.2.4-1
     /// Takes note of a packet; one without DATA changes nothing.
     pub(crate) fn on_packet(&mut self, now: Time, facts: PacketFacts) {
-        let PacketFacts { new_data, duplicates, dropped, gap, immediate } = facts;
+        let PacketFacts { new_data, duplicates, dropped, .. } = facts;
         if !(new_data || duplicates || dropped) {
             return;
         }
@@ -83,7 +94,9 @@ impl DelayedAck {
         // RFC 9260 §6.2: so must a packet of which a DATA chunk was dropped.
         // RFC 9260 §6.7: while there is a gap, a SACK goes after each packet that does not fill
         // it. RFC 5681 §4.2, which §6.2 follows: and for what fills in all or part of a gap.
-        // RFC 9260 §6.2: the I bit asks not to delay the SACK.
+        let gap = facts.gap || facts.had_gap && self.when_filled;
+        // RFC 9260 §6.2: the I bit asks not to delay the SACK. With duplicates and new data it "MAY" go at once.
+        let immediate = facts.immediate || facts.ends_in_duplicate && self.if_last_is_duplicate;
         let undelayed = self.prompt.applies(now, self.delay);
         let now_or_never = undelayed || first || only_duplicates || dropped || gap || immediate;
         // RFC 9260 §6.2: at least for every second packet (not every second DATA chunk).

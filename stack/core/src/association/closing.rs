@@ -9,7 +9,7 @@ use super::incoming::PacketInHand;
 use super::outbox::Control;
 use crate::path::PathId;
 use crate::profile::Profile;
-use crate::receive::Receiver;
+use crate::receive::{PacketData, Receiver};
 use crate::send::Sender;
 use crate::state::State;
 use crate::time::Time;
@@ -176,7 +176,7 @@ impl Closing {
         sender: &mut Sender,
         incoming: &PacketInHand<'_>,
     ) -> bool {
-        let path = incoming.path;
+        let path = incoming.path();
         if sender.resend_overdue(&mut cx.sending()) {
             self.answer = Some(path).filter(|_| incoming.is_from_confirmed());
             return true;
@@ -227,6 +227,7 @@ impl Closing {
         cx: &mut Common<'_>,
         receiver: &mut Receiver,
         incoming: &PacketInHand<'_>,
+        data: PacketData,
         source: Option<IpAddr>,
     ) {
         let rto = cx.paths[self.path].rto();
@@ -235,25 +236,25 @@ impl Closing {
         // restart T2.
         self.attempts = 0;
         self.t2 = Some(cx.expires_again(self.path, rto));
-        if incoming.facts.new_data {
+        if data.has_new() {
             // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
             self.t5 = Some(cx.now + guard(cx.profile()));
         }
         // Nothing acknowledges a SHUTDOWN, but what a repeated one brings out comes the way that it went: that
         // works. Of what comes again and again that is not sure: the peer may hear nothing.
-        let p = &mut cx.paths[incoming.path];
-        let answered = incoming.facts.new_data || !incoming.has_data;
+        let p = &mut cx.paths[incoming.path()];
+        let answered = data.has_new() || !data.is_any();
         let way =
-            incoming.is_from_confirmed() && p.address.local().is_none_or(|l| l == incoming.local);
+            incoming.is_from_confirmed() && p.address.local().is_none_or(|l| l == incoming.local());
         if answered && way && p.clear_errors(cx.now) {
-            cx.path_changed(incoming.path);
+            cx.path_changed(incoming.path());
         }
-        if incoming.has_data {
+        if data.is_any() {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
             receiver.request_sack();
             // They leave from where it arrived: what was tried since T2 expired may not work.
-            self.send(cx, incoming.path, Control::Shutdown(source));
+            self.send(cx, incoming.path(), Control::Shutdown(source));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 
+use super::Association;
 use super::errors::End;
 use super::incoming::PacketInHand;
-use super::{Association, Control};
 use crate::event::{Event, MessagePart, ReceivedMessage};
 use crate::receive::{Forwarded, Taken};
 use crate::time::Time;
@@ -42,29 +42,11 @@ impl Association {
             self.journal.stats.data_chunks_dropped += 1;
             return;
         }
-        incoming.has_data = true;
-        incoming.ends_in_duplicate = false;
-        //= RFC 9260 6.2-19
-        //= RFC 8260 2.1-3
-        incoming.facts.immediate |= data.flags.immediate;
-        incoming.retransmission |= data.flags.retransmission;
-        match self.receiver.on_data(now, data, incoming.bytes) {
-            Taken::Duplicate => {
-                incoming.note_tsn(0);
-                self.journal.stats.duplicate_chunks_received += 1;
-                incoming.facts.duplicates = true;
-                incoming.ends_in_duplicate = true;
-            }
-            Taken::Dropped { seq } => {
-                seq.into_iter().for_each(|seq| incoming.note_tsn(seq));
-                // §6.2: a dropped chunk MUST be answered with a SACK at once, without it.
-                self.journal.stats.data_chunks_dropped += 1;
-                incoming.facts.dropped = true;
-            }
-            Taken::New { seq, readable, result } => {
+        match self.receiver.on_data(now, data, incoming.bytes()) {
+            Taken::Duplicate => self.journal.stats.duplicate_chunks_received += 1,
+            Taken::Dropped { .. } => self.journal.stats.data_chunks_dropped += 1,
+            Taken::New { readable, result, .. } => {
                 let known = data.stream.0 < self.receiver.streams();
-                incoming.note_tsn(seq);
-                incoming.facts.new_data = true;
                 self.journal.stats.data_chunks_received += 1;
                 if readable {
                     self.journal.event(Event::Readable);
@@ -73,8 +55,7 @@ impl Association {
                     //= RFC 9260 6.5-2
                     // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
                     let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
-                    let path = incoming.path;
-                    incoming.reply(&mut self.outbox, &self.paths, path, Control::Error(causes));
+                    incoming.refuse(&mut self.outbox, &self.paths, causes);
                 }
                 self.goes_on(result.map_err(End::from));
             }
@@ -82,27 +63,18 @@ impl Association {
     }
 
     /// A FORWARD TSN chunk (RFC 3758 §3.6).
-    pub(super) fn on_forward_tsn(
-        &mut self,
-        now: Time,
-        incoming: &mut PacketInHand<'_>,
-        chunk: &ForwardTsn<'_>,
-    ) {
+    pub(super) fn on_forward_tsn(&mut self, now: Time, chunk: &ForwardTsn<'_>) {
         if self.state().takes_data() {
             let forwarded = self.receiver.on_forward_tsn(now, chunk);
-            self.after_forward(incoming, forwarded);
+            self.after_forward(forwarded);
         }
     }
 
     /// An I-FORWARD-TSN chunk (RFC 8260 §2.3.1).
-    pub(super) fn on_i_forward_tsn(
-        &mut self,
-        incoming: &mut PacketInHand<'_>,
-        chunk: &IForwardTsn<'_>,
-    ) {
+    pub(super) fn on_i_forward_tsn(&mut self, chunk: &IForwardTsn<'_>) {
         if self.state().takes_data() {
             let forwarded = self.receiver.on_i_forward_tsn(chunk);
-            self.after_forward(incoming, forwarded);
+            self.after_forward(forwarded);
         }
     }
 
@@ -114,21 +86,12 @@ impl Association {
         }
     }
 
-    fn after_forward(&mut self, incoming: &mut PacketInHand<'_>, forwarded: Forwarded) {
-        //= RFC 3758 3.6-6
-        // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk
-        // had been received".
-        incoming.has_data = true;
+    fn after_forward(&mut self, forwarded: Forwarded) {
         self.journal.stats.forward_tsns_received += 1;
         match forwarded {
-            //= RFC 3758 3.6-4 3.6-5
-            Forwarded::Stale => incoming.facts.duplicates = true,
-            Forwarded::OutOfRange => {
-                self.journal.stats.data_chunks_dropped += 1;
-                incoming.facts.dropped = true;
-            }
+            Forwarded::Stale => {}
+            Forwarded::OutOfRange => self.journal.stats.data_chunks_dropped += 1,
             Forwarded::Advanced { readable, dropped, result } => {
-                incoming.facts.new_data = true;
                 self.journal.stats.chunks_passed_over += dropped as u64;
                 if readable {
                     self.journal.event(Event::Readable);

@@ -136,5 +136,5 @@ fn repeat(
 /// SHUTDOWN or SHUTDOWN ACK leaves again; T2 runs on.
 fn repeat_end(cx: &mut Common<'_>, incoming: &PacketInHand<'_>, control: Control) -> bool {
     cx.outbox.drop_shutdowns();
-    cx.push(incoming.path, control)
+    cx.push(incoming.path(), control)
 }

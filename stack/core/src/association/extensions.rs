@@ -53,7 +53,7 @@ impl Association {
     ) -> bool {
         let (mut cx, mut parts) = self.parts(now);
         let Some(reconfiguration) = &mut parts.extras.reconfiguration else { return true };
-        let path = incoming.path;
+        let path = incoming.path();
         let answers = match reconfiguration.on_chunk(&mut cx, &mut parts.halves, path, chunk) {
             Ok(answers) => answers,
             Err(end) => {
@@ -155,9 +155,9 @@ impl Association {
             self.receiver.request_sack();
         }
         // E6: back to where it came from, whether that is an address of the association or not.
-        let path = self.paths.find(incoming.source);
-        let local = Some(incoming.local).filter(|local| self.addresses().may_leave_from(*local));
-        let PacketInHand { source: address, encapsulation, .. } = *incoming;
+        let path = self.paths.find(incoming.source());
+        let local = Some(incoming.local()).filter(|local| self.addresses().may_leave_from(*local));
+        let (address, encapsulation) = (incoming.source(), incoming.encapsulation());
         let back = Back { address, encapsulation, local };
         let path = path.unwrap_or_else(|| self.paths.data_path());
         if let Some(end) = self.fit_answer(incoming, path, &responses) {
@@ -177,9 +177,9 @@ impl Association {
         responses: &[u8],
     ) -> Option<usize> {
         let confirmed =
-            self.paths.find(incoming.source) == Some(path) && self.paths[path].is_confirmed();
+            self.paths.find(incoming.source()) == Some(path) && self.paths[path].is_confirmed();
         let packet = HEADER + self.paths[path].pmdcs();
-        let most = if confirmed { packet } else { packet.min(incoming.bytes.len() + 8) };
+        let most = if confirmed { packet } else { packet.min(incoming.bytes().len() + 8) };
         let head = HEADER + self.authenticator().len_before(ChunkType::ASCONF_ACK) + 8;
         let end = fitting(responses, incoming.left(most).saturating_sub(head));
         let leaves = end > 0 || responses.is_empty();

@@ -1,4 +1,4 @@
-//! The packet being processed, and what has answered it so far.
+//! The packet being processed: where it came from, and what has answered it so far.
 
 use std::net::IpAddr;
 
@@ -6,39 +6,22 @@ use bytes::Bytes;
 use tresse_wire::Timestamp;
 
 use super::addresses::Addresses;
-use super::authentication::Seal;
 use super::outbox::{Control, Outbox};
-use crate::ack::delayed::PacketFacts;
+use crate::datagram::Datagram;
 use crate::path::{PathId, Paths};
+use crate::receive::Way;
 
 /// The packet being processed.
 pub(super) struct PacketInHand<'a> {
-    /// Its bytes, for payloads that share them.
-    pub(super) bytes: &'a Bytes,
-    pub(super) source: IpAddr,
-    /// Our address that it was sent to.
-    pub(super) local: IpAddr,
-    /// The peer's UDP port, if it came in UDP.
-    pub(super) encapsulation: Option<u16>,
+    datagram: &'a Datagram,
     /// The path it came over; the data path if the address is not one of the peer's.
-    pub(super) arrival: PathId,
-    /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
-    pub(super) path: PathId,
-    /// What the acknowledgement rules need to know of its DATA chunks.
-    pub(super) facts: PacketFacts,
-    pub(super) has_data: bool,
-    /// The last DATA chunk so far had come before.
-    pub(super) ends_in_duplicate: bool,
-    pub(super) has_sack: bool,
-    /// The lowest TSN of its DATA chunks, unwrapped; 0 for one received before.
-    pub(super) lowest: Option<u64>,
-    /// A DATA chunk had the R bit.
-    pub(super) retransmission: bool,
+    arrival: PathId,
+    /// Where what answers it goes: the same, unless the address is unconfirmed.
+    path: PathId,
+    has_sack: bool,
     /// Its TIMESTAMP chunk, if timestamps were agreed on.
-    pub(super) timestamp: Option<Timestamp>,
-    /// What the endpoint and its AUTH chunk have shown (RFC 4895).
-    pub(super) seal: Seal,
-    pub(super) replies: Replies,
+    timestamp: Option<Timestamp>,
+    replies: Replies,
 }
 
 /// What answers a packet so far.
@@ -50,7 +33,76 @@ pub(super) struct Replies {
     acknowledgements: usize,
 }
 
-impl PacketInHand<'_> {
+impl<'a> PacketInHand<'a> {
+    /// A packet that came over the path `known`, if its source is an address of the peer.
+    pub(super) fn new(
+        datagram: &'a Datagram,
+        known: Option<PathId>,
+        paths: &Paths,
+    ) -> PacketInHand<'a> {
+        let arrival = known.unwrap_or_else(|| paths.data_path());
+        let path = answer_path(paths, arrival);
+        let (has_sack, timestamp, replies) = (false, None, Replies::default());
+        PacketInHand { datagram, arrival, path, has_sack, timestamp, replies }
+    }
+
+    /// Its bytes, for payloads that share them.
+    #[inline]
+    pub(super) const fn bytes(&self) -> &'a Bytes {
+        &self.datagram.packet
+    }
+
+    pub(super) const fn source(&self) -> IpAddr {
+        self.datagram.source
+    }
+
+    /// Our address that it was sent to.
+    pub(super) const fn local(&self) -> IpAddr {
+        self.datagram.destination
+    }
+
+    /// The peer's UDP port, if it came in UDP.
+    pub(super) const fn encapsulation(&self) -> Option<u16> {
+        self.datagram.encapsulation
+    }
+
+    /// The path it came over; the data path if the address is not one of the peer's.
+    pub(super) const fn arrival(&self) -> PathId {
+        self.arrival
+    }
+
+    /// Where SACKs and errors that answer it go: the path it came over, unless that is unconfirmed.
+    pub(super) const fn path(&self) -> PathId {
+        self.path
+    }
+
+    /// It has a SACK.
+    #[inline]
+    pub(super) const fn note_sack(&mut self) {
+        self.has_sack = true;
+    }
+
+    pub(super) const fn has_sack(&self) -> bool {
+        self.has_sack
+    }
+
+    /// It has this TIMESTAMP chunk.
+    pub(super) const fn note_timestamp(&mut self, timestamp: Timestamp) {
+        self.timestamp = Some(timestamp);
+    }
+
+    /// What its TIMESTAMP chunk echoes.
+    #[inline]
+    pub(super) fn tsecr(&self) -> Option<u32> {
+        self.timestamp.map(|timestamp| timestamp.tsecr)
+    }
+
+    /// What its TIMESTAMP chunk tells of the peer's clock.
+    #[inline]
+    pub(super) fn tsval(&self) -> Option<u32> {
+        self.timestamp.map(|timestamp| timestamp.tsval)
+    }
+
     /// It came from a confirmed address of the peer, so that answers may go there.
     pub(super) fn is_from_confirmed(&self) -> bool {
         self.path == self.arrival
@@ -58,9 +110,8 @@ impl PacketInHand<'_> {
 
     /// Paths have come and gone because of it.
     pub(super) fn follow(&mut self, paths: &Paths) {
-        self.arrival = paths.find(self.source).unwrap_or_else(|| paths.data_path());
-        let confirmed = paths[self.arrival].is_confirmed();
-        self.path = if confirmed { self.arrival } else { paths.data_path() };
+        self.arrival = paths.find(self.source()).unwrap_or_else(|| paths.data_path());
+        self.path = answer_path(paths, self.arrival);
         self.replies.chunks = self.replies.chunks.filter(|(path, _)| paths.is_living(*path));
     }
 
@@ -74,11 +125,6 @@ impl PacketInHand<'_> {
     /// How many of these `of` bytes are left.
     pub(super) const fn left(&self, of: usize) -> usize {
         of.saturating_sub(self.replies.acknowledgements)
-    }
-
-    /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
-    pub(super) fn note_tsn(&mut self, seq: u64) {
-        self.lowest = Some(self.lowest.map_or(seq, |lowest| lowest.min(seq)));
     }
 
     //= RFC 9260 9.1-6 12.4-2
@@ -98,10 +144,28 @@ impl PacketInHand<'_> {
         }
     }
 
+    /// Error causes answer it.
+    pub(super) fn refuse(&mut self, outbox: &mut Outbox, paths: &Paths, causes: Vec<u8>) {
+        self.reply(outbox, paths, self.path, Control::Error(causes));
+    }
+
     /// The source of what answers it on its path: where it arrived.
     pub(super) fn answer_source(&self, paths: &Paths, addresses: &Addresses) -> Option<IpAddr> {
         // To another address than it came from, that may be no way.
         let back = self.is_from_confirmed();
-        addresses.reply_source(paths, self.path, self.local).filter(|_| back)
+        addresses.reply_source(paths, self.path, self.local()).filter(|_| back)
     }
+
+    /// The way that a SACK for it takes.
+    pub(super) fn way(&self, paths: &Paths, addresses: &Addresses) -> Way {
+        let source = self.answer_source(paths, addresses);
+        Way { arrival: self.arrival, path: self.path, source }
+    }
+}
+
+//= RFC 9260 5.4-2
+/// Where what answers a packet goes that came over `arrival`. RFC 9260 §5.4: "An endpoint MUST NOT send any chunks to an
+/// UNCONFIRMED address", but heartbeats.
+fn answer_path(paths: &Paths, arrival: PathId) -> PathId {
+    if paths[arrival].is_confirmed() { arrival } else { paths.data_path() }
 }

@@ -10,13 +10,11 @@ use tresse_wire::{
 
 use super::authentication::{Admission, Seal};
 use super::errors::End;
-use super::incoming::{PacketInHand, Replies};
+use super::incoming::PacketInHand;
 use super::{Association, Control, State, drops};
-use crate::ack::delayed::PacketFacts;
 use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
-use crate::receive::ReceivedPacket;
 use crate::streams::chunk::widened;
 use crate::time::Time;
 
@@ -54,31 +52,11 @@ impl Association {
                 self.listing.note_move();
             }
         }
-        let gap = self.receiver.has_gaps();
-        let arrival = known.unwrap_or_else(|| self.paths.data_path());
-        //= RFC 9260 5.4-2
-        // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
-        let confirmed = self.paths[arrival].is_confirmed();
-        let mut incoming = PacketInHand {
-            bytes,
-            source,
-            local,
-            encapsulation,
-            arrival,
-            path: if confirmed { arrival } else { self.paths.data_path() },
-            facts: PacketFacts { gap, ..PacketFacts::default() },
-            has_data: false,
-            ends_in_duplicate: false,
-            has_sack: false,
-            lowest: None,
-            retransmission: false,
-            timestamp: None,
-            seal: self.seal_of(known, authentic),
-            replies: Replies::default(),
-        };
+        let mut incoming = PacketInHand::new(datagram, known, &self.paths);
+        let seal = self.seal_of(known, authentic);
         let marked = self.note_ecn(ecn);
         self.receiver.begin_packet(bytes.len(), marked);
-        self.handle_chunks(now, &mut incoming, packet);
+        self.handle_chunks(now, &mut incoming, packet, seal);
         if !self.is_closed() {
             self.after_packet(now, &incoming);
             self.after_giving_up(now);
@@ -87,7 +65,13 @@ impl Association {
 
     //= RFC 5061 4.1.1-3 4.1.2-2 5.2-2 5.2-3
     //= RFC 9260 6.10-6
-    fn handle_chunks(&mut self, now: Time, incoming: &mut PacketInHand<'_>, packet: &Packet<'_>) {
+    fn handle_chunks(
+        &mut self,
+        now: Time,
+        incoming: &mut PacketInHand<'_>,
+        packet: &Packet<'_>,
+        mut seal: Seal,
+    ) {
         let mut chunks = packet.chunks();
         // The endpoint has handled a COOKIE ECHO that is the first chunk, AUTH apart.
         let mut may_be_echo = true;
@@ -108,17 +92,17 @@ impl Association {
             }
             // RFC 5061 §5.2 D5: of a stranger, only what stands behind an AUTH chunk that is right.
             let admits = raw.chunk_type == ChunkType::AUTH;
-            if incoming.seal == Seal::Stranger && !admits {
+            if seal == Seal::Stranger && !admits {
                 self.journal.stats.unauthenticated_chunks += 1;
                 return;
             }
             if self.authenticator().is_guarded() {
-                match self.admit(incoming, raw, chunks.rest()) {
+                match self.admit(&mut seal, raw, chunks.rest()) {
                     Admission::Take => {}
                     Admission::Skip => continue,
                     Admission::Stop => return,
                     Admission::Refuse(causes) => {
-                        self.refuse(incoming, causes);
+                        incoming.refuse(&mut self.outbox, &self.paths, causes);
                         return;
                     }
                 }
@@ -130,7 +114,7 @@ impl Association {
                     }
                 }
                 Err(error @ ChunkError::NoUserData { tsn })
-                    if self.authenticator().may_end_it(incoming.seal, &error) =>
+                    if self.authenticator().may_end_it(seal, &error) =>
                 {
                     //= RFC 9260 6.2-31
                     // §6.2: a DATA chunk with no user data SHOULD be answered with ABORT.
@@ -159,14 +143,12 @@ impl Association {
             Chunk::Data(data) => self.on_user_data(now, incoming, &widened(&data), false),
             Chunk::IData(data) => self.on_user_data(now, incoming, &data, true),
             Chunk::Sack(sack) => {
-                incoming.has_sack = true;
-                let none = GapAckBlocks::default();
-                self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
+                incoming.note_sack();
+                self.on_sack(now, &sack, GapAckBlocks::default(), incoming.tsecr());
             }
             Chunk::NrSack(nr) if self.sender.data().capabilities().nr_sack => {
-                incoming.has_sack = true;
-                let echo = incoming.timestamp.map(|t| t.tsecr);
-                self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
+                incoming.note_sack();
+                self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), incoming.tsecr());
             }
             // Not agreed on: as if we did not know the type.
             Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
@@ -176,7 +158,7 @@ impl Association {
             Chunk::IForwardTsn(forward) => {
                 let chosen = self.sender.data().capabilities().chosen;
                 if chosen.interleaving && chosen.partial_reliability {
-                    self.on_i_forward_tsn(incoming, &forward);
+                    self.on_i_forward_tsn(&forward);
                 } else {
                     self.refuse_forward("an I-FORWARD-TSN chunk that was not agreed on");
                 }
@@ -184,7 +166,7 @@ impl Association {
             Chunk::ForwardTsn(forward)
                 if self.sender.data().capabilities().chosen.partial_reliability =>
             {
-                self.on_forward_tsn(now, incoming, &forward);
+                self.on_forward_tsn(now, &forward);
             }
             //= RFC 3758 3.3.1-1 3.3.2-3
             // RFC 3758 §3.3.1: "act as if it does NOT support the FORWARD TSN chunk, returning an ERROR".
@@ -202,13 +184,13 @@ impl Association {
                 if self.state() != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
                     // From where it arrived: the peer learns of that pair of addresses.
-                    let (arrival, local) = (incoming.arrival, incoming.local);
+                    let (arrival, local) = (incoming.arrival(), incoming.local());
                     let from = self.addresses().reply_source(&self.paths, arrival, local);
                     let ack = Control::HeartbeatAck(echo, from);
                     incoming.reply(&mut self.outbox, &self.paths, arrival, ack);
                 }
             }
-            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info, incoming.local),
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info, incoming.local()),
             Chunk::Shutdown(shutdown) => {
                 self.on_shutdown(now, incoming, shutdown.cumulative_tsn_ack);
             }
@@ -217,9 +199,9 @@ impl Association {
             // RFC 5061 §5.3 F4: one that comes to an address that is being deleted "MUST be ignored".
             // And one that reflects our tag answers what was sent from there before it was deleted.
             Chunk::Abort(abort)
-                if self.addresses().sources().is_leaving(incoming.local)
+                if self.addresses().sources().is_leaving(incoming.local())
                     || (abort.tag_reflected
-                        && self.addresses().sources().is_deleted(incoming.local)) =>
+                        && self.addresses().sources().is_deleted(incoming.local())) =>
             {
                 return false;
             }
@@ -267,7 +249,7 @@ impl Association {
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.data().capabilities().timestamp => {
-                incoming.timestamp = Some(t);
+                incoming.note_timestamp(t);
             }
             Chunk::Timestamp(_) | Chunk::PacketDrop(_) => {}
             Chunk::Unknown(raw) => {
@@ -292,14 +274,9 @@ impl Association {
     }
 
     /// Whether a chunk may be processed; `rest` is what is behind it in its packet.
-    fn admit(
-        &mut self,
-        incoming: &mut PacketInHand<'_>,
-        raw: RawChunk<'_>,
-        rest: &[u8],
-    ) -> Admission {
+    fn admit(&mut self, seal: &mut Seal, raw: RawChunk<'_>, rest: &[u8]) -> Admission {
         let (state, journal) = (self.state(), &mut self.journal);
-        self.extras.authenticator.admit(&mut incoming.seal, raw, rest, state, journal)
+        self.extras.authenticator.admit(seal, raw, rest, state, journal)
     }
 
     /// HEARTBEAT ACK, with this information, arrived at `local`.
@@ -309,12 +286,6 @@ impl Association {
         if let Some(path) = parts.monitor.on_heartbeat_ack(&mut cx, sender, info, local) {
             parts.extras.changes.on_confirmed(&mut cx, path);
         }
-    }
-
-    /// Error causes answer a packet.
-    fn refuse(&mut self, incoming: &mut PacketInHand<'_>, causes: Vec<u8>) {
-        let path = incoming.path;
-        incoming.reply(&mut self.outbox, &self.paths, path, Control::Error(causes));
     }
 
     fn on_abort(&mut self, abort: Abort<'_>) {
@@ -343,7 +314,7 @@ impl Association {
         {
             let reported = &bytes[..bytes.len().min(MAX_REPORTED_CHUNK)];
             let causes = CauseWriter::new().unrecognized_chunk_type(reported).finish();
-            self.refuse(incoming, causes);
+            incoming.refuse(&mut self.outbox, &self.paths, causes);
         }
         matches!(action, UnknownAction::Skip | UnknownAction::SkipAndReport)
     }
@@ -372,29 +343,11 @@ impl Association {
 
     /// What the whole packet means, once all its chunks were processed.
     fn after_packet(&mut self, now: Time, incoming: &PacketInHand<'_>) {
-        if incoming.has_data {
-            let source = incoming.answer_source(&self.paths, self.addresses());
-            let sack = &self.config.profile.sack;
-            let filled = incoming.facts.gap && sack.when_filled;
-            let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;
-            let packet = ReceivedPacket {
-                path: incoming.path,
-                arrival: incoming.arrival,
-                source,
-                filled,
-                facts: PacketFacts {
-                    immediate: incoming.facts.immediate || repeated,
-                    ..incoming.facts
-                },
-                retransmission: incoming.retransmission,
-            };
-            self.receiver.on_packet(now, &packet);
-        }
-        if let Some(timestamp) = incoming.timestamp {
-            self.receiver.on_timestamp(timestamp.tsval, incoming.lowest);
-        }
+        let (paths, addresses) = (&self.paths, self.monitor.addresses());
+        let way = || incoming.way(paths, addresses);
+        let data = self.receiver.end_packet(now, incoming.tsval(), way);
         self.continue_reconfiguration(now);
-        self.shutdown_after_packet(now, incoming);
+        self.shutdown_after_packet(now, incoming, data);
     }
 }
 

@@ -24,7 +24,7 @@ impl Association {
         if !self.state().may_send_data() {
             return;
         }
-        let arrival = incoming.arrival;
+        let arrival = incoming.arrival();
         let (sender, mut cx) = self.sending(now);
         let Some((path, cwr)) = cx.on_ecne(sender.data(), ecne, arrival) else { return };
         if self.outbox.makes_way(path, &cwr) {
@@ -35,6 +35,6 @@ impl Association {
     /// A CWR chunk: the peer has reduced a window.
     pub(super) fn on_cwr(&mut self, incoming: &PacketInHand<'_>, cwr: &Cwr) {
         self.journal.stats.cwrs_received += 1;
-        self.receiver.on_cwr(incoming.arrival, cwr);
+        self.receiver.on_cwr(incoming.arrival(), cwr);
     }
 }

@@ -195,16 +195,21 @@ impl Association {
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
         let Phase::CookieWait(opening) = &self.phase else { return };
         let opening = *opening;
-        let source = incoming.source;
+        let source = incoming.source();
         let mut init = match read_init(fields, parameters, source) {
             Ok(init) => init,
             Err(refusal) => {
-                self.refuse_init_ack(incoming.path, fields, refusal, "unusable INIT ACK");
+                self.refuse_init_ack(incoming.path(), fields, refusal, "unusable INIT ACK");
                 return;
             }
         };
         if let Err(refusal) = init.settle(&self.config) {
-            self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without authentication");
+            self.refuse_init_ack(
+                incoming.path(),
+                fields,
+                refusal,
+                "INIT ACK without authentication",
+            );
             return;
         }
         let PeerInit { peer, cookie, report, .. } = init;
@@ -212,7 +217,7 @@ impl Association {
             let types = [ParameterType::STATE_COOKIE];
             let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
             let refusal = Refusal::Abort(causes);
-            self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without cookie");
+            self.refuse_init_ack(incoming.path(), fields, refusal, "INIT ACK without cookie");
             return;
         };
         if let Some(sent) = opening.sample() {
@@ -224,7 +229,7 @@ impl Association {
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
         let echo = Echo::new(now, cookie, error);
         // §5.1: it was sent to the address that our INIT came from.
-        self.monitor.addresses_mut().sources_mut().learn(incoming.local);
+        self.monitor.addresses_mut().sources_mut().learn(incoming.local());
         self.adopt_peer(&peer);
         //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source) {
@@ -236,7 +241,7 @@ impl Association {
             if self.paths[path].is_confirmed() {
                 self.origin.call(path);
                 let addresses = self.monitor.addresses_mut();
-                addresses.learn(&mut self.paths, path, source, incoming.local);
+                addresses.learn(&mut self.paths, path, source, incoming.local());
             }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
@@ -287,7 +292,7 @@ impl Association {
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
-        for failure in self.sender.data_mut().begin(peer.a_rwnd, outbound) {
+        for failure in self.sender.begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
         let capabilities = Capabilities::of(&self.config).and(peer.extensions);

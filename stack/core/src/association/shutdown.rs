@@ -8,6 +8,7 @@ use super::errors::End;
 use super::incoming::PacketInHand;
 use super::{Association, Control, Phase, State};
 use crate::event::{CloseReason, Event};
+use crate::receive::PacketData;
 use crate::time::Time;
 
 impl Association {
@@ -49,7 +50,7 @@ impl Association {
     /// SHUTDOWN received. It is answered where it came from, from where it arrived: that pair of addresses
     /// works, and of any other one nobody may know yet.
     pub(super) fn on_shutdown(&mut self, now: Time, incoming: &PacketInHand<'_>, cumulative: Tsn) {
-        let path = incoming.path;
+        let path = incoming.path();
         let source = incoming.answer_source(&self.paths, self.addresses());
         let state = self.state();
         match state {
@@ -67,7 +68,7 @@ impl Association {
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
-                    let answers = incoming.has_sack || self.sender.data().cumulative() != before;
+                    let answers = incoming.has_sack() || self.sender.data().cumulative() != before;
                     if again && !answers {
                         self.answer_repeated_shutdown(now, incoming);
                     }
@@ -92,7 +93,7 @@ impl Association {
         let sender = parts.halves.sender;
         let Some(closing) = parts.phase.closing_mut() else { return };
         if !closing.answer_again(&mut cx, sender, incoming) {
-            parts.monitor.send_heartbeat(&mut cx, sender, incoming.path);
+            parts.monitor.send_heartbeat(&mut cx, sender, incoming.path());
         }
     }
 
@@ -103,7 +104,7 @@ impl Association {
         if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
             // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
             let source = incoming.answer_source(&self.paths, self.addresses());
-            self.outbox.push(&self.paths, incoming.path, Control::ShutdownComplete(source));
+            self.outbox.push(&self.paths, incoming.path(), Control::ShutdownComplete(source));
             self.close(CloseReason::Shutdown);
         }
     }
@@ -118,12 +119,17 @@ impl Association {
 
     /// What a packet means for a shutdown under way.
     #[inline]
-    pub(super) fn shutdown_after_packet(&mut self, now: Time, incoming: &PacketInHand<'_>) {
+    pub(super) fn shutdown_after_packet(
+        &mut self,
+        now: Time,
+        incoming: &PacketInHand<'_>,
+        data: PacketData,
+    ) {
         if self.state() == State::ShutdownSent {
             let source = incoming.answer_source(&self.paths, self.addresses());
             let (mut cx, parts) = self.parts(now);
             if let Some(closing) = parts.phase.closing_mut() {
-                closing.after_packet(&mut cx, parts.halves.receiver, incoming, source);
+                closing.after_packet(&mut cx, parts.halves.receiver, incoming, data, source);
             }
         }
     }

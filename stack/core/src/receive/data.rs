@@ -33,6 +33,17 @@ pub(crate) enum Taken {
 impl Receiver {
     /// A DATA or I-DATA chunk of the packet `bytes`.
     pub(crate) fn on_data(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
+        self.packet.on_chunk(data.flags);
+        let taken = self.take(now, data, bytes);
+        match taken {
+            Taken::New { seq, .. } => self.packet.on_new(seq),
+            Taken::Duplicate => self.packet.on_duplicate(),
+            Taken::Dropped { seq } => self.packet.on_dropped(seq),
+        }
+        taken
+    }
+
+    fn take(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
         let arrival = self.received.classify(data.tsn);
         //= RFC 3168 6.1.5-1 6.1.5-2 6.1.6-2
         // RFC 3168 §6.1.5: what is "outside of the receiver's current window", or repeated, is not ECT if it comes from the peer;

@@ -48,7 +48,9 @@ impl Receiver {
         tsn: Tsn,
         pass: impl FnOnce(&mut Inbound, u64) -> (usize, Result<(), InboundError>),
     ) -> Forwarded {
-        let seq = match self.received.advance(tsn) {
+        let advance = self.received.advance(tsn);
+        self.packet.on_forward_tsn(advance);
+        let seq = match advance {
             Advance::To(seq) => seq,
             Advance::Stale => return Forwarded::Stale,
             Advance::OutOfRange => return Forwarded::OutOfRange,

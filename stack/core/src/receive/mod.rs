@@ -6,6 +6,7 @@ mod data;
 mod forward_tsn;
 mod marks;
 mod next_sack;
+mod packet;
 mod read;
 mod reading;
 mod receive_buffer;
@@ -17,7 +18,7 @@ use std::net::IpAddr;
 
 use tresse_wire::{Cwr, Tsn};
 
-use crate::ack::delayed::{DelayedAck, PacketFacts};
+use crate::ack::delayed::DelayedAck;
 use crate::ack::received::ReceivedTsns;
 use crate::ack::report::Report;
 use crate::ack::timestamps::TimestampEcho;
@@ -31,7 +32,8 @@ pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
 use marks::Marks;
 use next_sack::NextSack;
-pub(crate) use next_sack::ReceivedPacket;
+pub(crate) use next_sack::Way;
+pub(crate) use packet::PacketData;
 use reading::Reading;
 use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
@@ -41,6 +43,8 @@ pub(crate) use sack::SackForm;
 pub(crate) struct Receiver {
     /// What the peer said in INIT or INIT ACK; `None` until it is known.
     initial_tsn: Option<Tsn>,
+    /// The packet being taken.
+    packet: PacketData,
     received: ReceivedTsns,
     inbound: Inbound,
     delayed: DelayedAck,
@@ -108,6 +112,7 @@ impl Receiver {
         inbound.set_partial_delivery_point(config.partial_delivery_point);
         Receiver {
             initial_tsn,
+            packet: PacketData::default(),
             inbound,
             received,
             delayed: DelayedAck::new(&config.profile.sack),
@@ -137,30 +142,39 @@ impl Receiver {
         self.received.cumulative()
     }
 
-    /// Something is missing before what has arrived.
-    #[inline]
-    pub(crate) fn has_gaps(&self) -> bool {
-        self.received.has_gaps()
-    }
-
     /// Messages and parts of messages that can be read, but for those from before a restart.
     pub(crate) fn ready(&self) -> usize {
         self.inbound.ready()
     }
 
-    /// All chunks of a packet with DATA were processed.
-    pub(crate) fn on_packet(&mut self, now: Time, packet: &ReceivedPacket) {
-        self.marks.end_packet(packet.arrival);
-        let ignores_gaps = self.next_sack.on_packet(packet);
-        let gap = (packet.filled || self.received.has_gaps()) && !ignores_gaps;
-        self.delayed.on_packet(now, PacketFacts { gap, ..packet.facts });
-    }
-
     /// A packet of this many bytes begins, of which chunks keep slices; it is `marked` or not.
     #[inline]
     pub(crate) fn begin_packet(&mut self, bytes: usize, marked: bool) {
+        self.packet = PacketData::begin(self.received.has_gaps());
         self.inbound.begin_packet(bytes);
         self.marks.begin_packet(marked);
+    }
+
+    /// Its chunks were processed, a TIMESTAMP with this TSval among them. Returns what it had.
+    #[inline]
+    pub(crate) fn end_packet(
+        &mut self,
+        now: Time,
+        tsval: Option<u32>,
+        way: impl FnOnce() -> Way,
+    ) -> PacketData {
+        let packet = self.packet;
+        if packet.is_any() {
+            let way = way();
+            self.marks.end_packet(way.arrival);
+            let heeds_gaps = self.next_sack.on_packet(way, packet.has_retransmission());
+            let facts = packet.facts(self.received.has_gaps(), heeds_gaps);
+            self.delayed.on_packet(now, facts);
+        }
+        if let Some(tsval) = tsval {
+            self.timestamps.on_packet(tsval, packet.lowest());
+        }
+        packet
     }
 
     /// ECNE chunks that go with a SACK.
@@ -171,11 +185,6 @@ impl Receiver {
     /// A CWR chunk came over `path`: what it answers is not told again.
     pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
         self.marks.on_cwr(path, cwr);
-    }
-
-    /// The peer's timestamp came with DATA, of which `lowest` was the first that is new.
-    pub(crate) fn on_timestamp(&mut self, tsval: u32, lowest: Option<u64>) {
-        self.timestamps.on_packet(tsval, lowest);
     }
 
     /// What a TIMESTAMP chunk echoes.

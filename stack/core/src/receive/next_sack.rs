@@ -5,25 +5,18 @@ use std::net::IpAddr;
 use tresse_wire::SackFlags;
 
 use crate::ack::AnsweredPackets;
-use crate::ack::delayed::PacketFacts;
 use crate::config::AssociationConfig;
 use crate::ids::PathId;
 
-/// What a packet with DATA means as a whole.
+/// Where a packet came from, and where its answer goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReceivedPacket {
-    /// Where SACKs for it go.
-    pub(crate) path: PathId,
+pub(crate) struct Way {
     /// Where it came from.
     pub(crate) arrival: PathId,
+    /// Where SACKs for it go.
+    pub(crate) path: PathId,
     /// The source of its answer, if not that of the path.
     pub(crate) source: Option<IpAddr>,
-    /// It came while something was missing, and that is acknowledged at once.
-    pub(crate) filled: bool,
-    /// Gaps aside, which the receiver knows.
-    pub(crate) facts: PacketFacts,
-    /// DATA of it had the R bit.
-    pub(crate) retransmission: bool,
 }
 
 /// What the packets with DATA since the last SACK mean for it.
@@ -61,13 +54,13 @@ impl NextSack {
     }
 
     //= RFC 9260 6.4-3 6.7-2
-    /// One more packet. Returns whether a gap alone is no reason to acknowledge it at once.
-    pub(super) fn on_packet(&mut self, packet: &ReceivedPacket) -> bool {
-        (self.path, self.source) = (packet.path, packet.source);
-        self.retransmission |= packet.retransmission;
-        self.answered.as_mut().is_some_and(|answered| {
-            answered.on_packet(packet.arrival);
-            answered.ignores_gaps()
+    /// One more packet, DATA of which had the R bit or not. Returns whether a gap alone is a reason to acknowledge it at once.
+    pub(super) fn on_packet(&mut self, way: Way, retransmission: bool) -> bool {
+        (self.path, self.source) = (way.path, way.source);
+        self.retransmission |= retransmission;
+        self.answered.as_mut().is_none_or(|answered| {
+            answered.on_packet(way.arrival);
+            !answered.ignores_gaps()
         })
     }
 

@@ -57,7 +57,7 @@ const RULES: [(&str, &[&str], &str); 24] = [
         &["path/rtt.rs"],
         "the clock of a kernel; `path/ticks.rs` makes whole ticks of times",
     ),
-    ("sack.if_last_is_duplicate", &["association/input.rs"], "§6.2: \"MAY\""),
+    ("sack.if_last_is_duplicate", &["ack/delayed.rs"], "§6.2: \"MAY\""),
     (
         "sack.nr_sack",
         &[
@@ -69,7 +69,7 @@ const RULES: [(&str, &[&str], &str); 24] = [
         ],
         "a chunk that is agreed on, as others",
     ),
-    ("sack.when_filled", &["association/input.rs"], "RFC 5681 §4.2"),
+    ("sack.when_filled", &["ack/delayed.rs"], "RFC 5681 §4.2"),
     (
         "streams.reserve",
         &["send/outbound.rs"],

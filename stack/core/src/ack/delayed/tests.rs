@@ -2,8 +2,15 @@
 
 use super::*;
 
-const NEW: PacketFacts =
-    PacketFacts { new_data: true, duplicates: false, dropped: false, gap: false, immediate: false };
+const NEW: PacketFacts = PacketFacts {
+    new_data: true,
+    duplicates: false,
+    dropped: false,
+    gap: false,
+    had_gap: false,
+    immediate: false,
+    ends_in_duplicate: false,
+};
 
 fn at(millis: u64) -> Time {
     Time::from_millis(millis)
@@ -138,6 +145,22 @@ fn dropped_data_the_i_bit_and_gaps_are_answered_at_once() {
     }
 }
 
+#[test]
+fn what_fills_a_gap_or_ends_in_a_duplicate_is_answered_at_once_where_a_profile_says_so() {
+    let filled = PacketFacts { had_gap: true, ..NEW };
+    let repeated = PacketFacts { duplicates: true, ends_in_duplicate: true, ..NEW };
+    for (when_filled, if_last_is_duplicate) in [(false, false), (true, false), (false, true)] {
+        let parameters =
+            SackParameters { when_filled, if_last_is_duplicate, ..SackParameters::default() };
+        for (facts, due) in [(filled, when_filled), (repeated, if_last_is_duplicate)] {
+            let mut ack = running();
+            ack.reconfigure(at(1), &parameters);
+            ack.on_packet(at(1), facts);
+            assert_eq!(ack.due(), due, "{facts:?} {parameters:?}");
+        }
+    }
+}
+
 //= RFC 9260 6.2-9
 #[test]
 fn packets_without_data_do_not_matter() {
@@ -162,8 +185,15 @@ fn other_reasons_make_it_due() {
 fn one_sack_for_a_packet_at_most() {
     // RFC 9260 §6.2: no more than one SACK chunk for every incoming packet.
     let mut ack = running();
-    let everything =
-        PacketFacts { new_data: true, duplicates: true, dropped: true, gap: true, immediate: true };
+    let everything = PacketFacts {
+        new_data: true,
+        duplicates: true,
+        dropped: true,
+        gap: true,
+        had_gap: true,
+        immediate: true,
+        ends_in_duplicate: true,
+    };
     for i in 0..100 {
         ack.on_packet(at(i), everything);
         assert!(ack.due());

@@ -179,11 +179,11 @@ impl Peer<'_, '_, '_, '_> {
     fn add(&mut self, request: &AddressRequest) -> Result<(), Refusal> {
         let Peer { cx, affected, incoming, state } = self;
         let address = meant(request, incoming);
-        let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
+        let foreign_loopback = address.is_loopback() && !incoming.source().is_loopback();
         let sources = affected.addresses.sources();
         // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
         // that many hosts have, such as that of a bridge between containers.
-        let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
+        let beside_us = sources.is_own(incoming.source()) || incoming.source().is_loopback();
         let ours = sources.is_own(address) && !beside_us;
         if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
             return Err(Refusal::Unusable);
@@ -192,14 +192,14 @@ impl Peer<'_, '_, '_, '_> {
             return Ok(());
         }
         // What it lists may be reached at the port that its packets come from.
-        let added = add_path(cx, affected, address, incoming.encapsulation);
+        let added = add_path(cx, affected, address, incoming.encapsulation());
         state.moved |= added.is_some();
         added.map(|_| ()).ok_or(Refusal::Shortage)
     }
 
     //= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
     fn delete(&mut self, request: &AddressRequest) -> Result<(), Refusal> {
-        let source = self.cx.paths.find(self.incoming.source);
+        let source = self.cx.paths.find(self.incoming.source());
         if request.address.is_unspecified() {
             // "all addresses of the peer except the source address of the packet".
             let source = source.ok_or(Refusal::Source)?;
@@ -213,7 +213,7 @@ impl Peer<'_, '_, '_, '_> {
         if self.cx.paths.len() == 1 {
             return Err(Refusal::Last);
         }
-        if request.address == self.incoming.source {
+        if request.address == self.incoming.source() {
             return Err(Refusal::Source);
         }
         if self.remove(path) { Ok(()) } else { Err(Refusal::Last) }
@@ -230,7 +230,7 @@ impl Peer<'_, '_, '_, '_> {
 
 /// The address that a request is about: a wildcard means where the packet comes from.
 fn meant(request: &AddressRequest, incoming: &PacketInHand<'_>) -> IpAddr {
-    if request.address.is_unspecified() { incoming.source } else { request.address }
+    if request.address.is_unspecified() { incoming.source() } else { request.address }
 }
 
 fn is_known(kind: ParameterType) -> bool {
