@@ -58,7 +58,7 @@ impl Association {
             return Err(SendError::NoAddress { address });
         }
         if !self.sender.data().fits(stream, size) && !self.make_room(now, stream, size, &options) {
-            self.sender.data_mut().on_refused();
+            self.sender.on_refused();
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
@@ -157,13 +157,19 @@ impl Association {
         if was_idle && self.receiver.ready() > 0 {
             self.journal.event(Event::Readable);
         }
-        self.sender.data_mut().configure(&config);
+        self.sender.configure(&config);
         self.config = config;
         if let Some(closing) = self.phase.closing_mut() {
             closing.reconfigure(now, &self.config.profile);
         }
         // What Nagle held back may leave.
         self.paths.opportunity(&self.config.profile);
+    }
+
+    /// Packets to the peer's address of `path` go to this UDP port, or with `None` directly on IP.
+    pub(crate) fn encapsulate_path(&mut self, path: PathId, port: Option<u16>) {
+        self.paths[path].encapsulate(port);
+        self.listing.note_move();
     }
 
     /// ABORT primitive.
@@ -197,7 +203,7 @@ impl Association {
         if stream.0 >= self.sender.data().streams() {
             return Err(AssociationError::NoStream);
         }
-        self.sender.data_mut().set_stream_value(stream, value);
+        self.sender.streams_mut().set_value(stream, value);
         Ok(())
     }
 

@@ -58,8 +58,8 @@ impl Listing {
     }
 
     /// It is found by these from now on.
-    pub(crate) fn index(&mut self, keys: impl Iterator<Item = PeerKey>) {
-        self.indexed.extend(keys);
+    pub(crate) fn index(&mut self, keys: Vec<PeerKey>) {
+        self.indexed = keys;
         self.moved = false;
     }
 

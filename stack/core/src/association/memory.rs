@@ -59,11 +59,9 @@ impl Association {
 
     fn obey_now(&mut self, now: Time, allowance: Allowance) {
         let stats = &self.journal.stats;
-        self.sender.data_mut().obey(now, allowance.share, stats.user_bytes_sent);
+        let is_short = allowance != Allowance::AMPLE;
+        self.sender.obey(now, allowance.share, stats.user_bytes_sent, is_short);
         self.receiver.obey(now, allowance, stats.user_bytes_received);
-        if allowance != Allowance::AMPLE {
-            self.sender.data_mut().shrink_if_idle();
-        }
     }
 
     /// It has just been set up; its peer was told of no more than its share.

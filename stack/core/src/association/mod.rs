@@ -81,11 +81,11 @@ use reconfiguration::Reconfiguration;
 /// An association.
 #[derive(Debug)]
 pub(crate) struct Association {
-    pub(crate) identity: Identity,
+    identity: Identity,
     /// What it does, with what belongs to that alone.
     phase: Phase,
-    pub(crate) config: AssociationConfig,
-    pub(crate) paths: Paths,
+    config: AssociationConfig,
+    paths: Paths,
     monitor: Monitor,
     rng: Rng,
     origin: Origin,
@@ -180,6 +180,29 @@ impl Association {
     /// The addresses of ours that the peer knows of, and whether all of the peer's have a path.
     pub(crate) const fn addresses(&self) -> &Addresses {
         self.monitor.addresses()
+    }
+
+    /// Its ports and tags.
+    #[inline]
+    pub(crate) const fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The settings that it was created with, or has been given since.
+    #[inline]
+    pub(crate) const fn config(&self) -> &AssociationConfig {
+        &self.config
+    }
+
+    /// The addresses of the peer, each with what is known of the way there.
+    #[inline]
+    pub(crate) const fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn paths_mut(&mut self) -> &mut Paths {
+        &mut self.paths
     }
 
     /// How it came to be.

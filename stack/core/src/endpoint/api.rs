@@ -43,7 +43,7 @@ impl Endpoint {
 
     /// The settings of an association, until it is forgotten.
     pub fn config(&self, id: AssociationId) -> Option<&AssociationConfig> {
-        self.roll.get(id).map(|a| &a.config)
+        self.roll.get(id).map(|a| a.config())
     }
 
     /// Gives an association other settings. Of the profile, `rto`, `sack`, `limits` and
@@ -79,7 +79,7 @@ impl Endpoint {
     ) -> Result<(), AssociationError> {
         settings.check()?;
         self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
-            a.paths.get(path).ok_or(AssociationError::NoPath)?;
+            a.paths().get(path).ok_or(AssociationError::NoPath)?;
             a.configure_path(now, path, settings);
             Ok(())
         })
@@ -98,9 +98,8 @@ impl Endpoint {
         port: Option<u16>,
     ) -> Result<(), AssociationError> {
         self.roll.with(now, &self.ports, (id, AssociationError::NoAssociation), |a| {
-            a.paths.get(path).ok_or(AssociationError::NoPath)?;
-            a.paths[path].encapsulate(port);
-            a.listing.note_move();
+            a.paths().get(path).ok_or(AssociationError::NoPath)?;
+            a.encapsulate_path(path, port);
             Ok(())
         })
     }

@@ -40,7 +40,8 @@ impl Roll {
     ) -> Option<AssociationId> {
         self.with_peer_tag(header, tag).filter(|id| {
             let ours = header.verification_tag;
-            let fits = |a: &Association| !a.origin().was_accepted() || a.identity.local_tag == ours;
+            let fits =
+                |a: &Association| !a.origin().was_accepted() || a.identity().local_tag == ours;
             self.get(*id).is_some_and(fits)
         })
     }

@@ -211,7 +211,7 @@ impl Endpoint {
         let header = packet.header();
         let offered = || match self.roll.find(datagram, header).and_then(|id| self.roll.get(id)) {
             // Whether the peer sends such packets is up to it.
-            Some(association) => association.config.extensions.zero_checksum,
+            Some(association) => association.config().extensions.zero_checksum,
             // RFC 9653 §5.3: "MAY also process OOTB packets having an incorrect zero checksum". Who lost our SHUTDOWN COMPLETE
             // would end in failure without.
             None => {
@@ -259,10 +259,10 @@ impl Endpoint {
             // What stands before that chunk would need our own tag.
             Some(true) => {
                 matches!(survey.first, Some(ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE))
-                    && a.identity.peer_tag != VerificationTag(0)
-                    && tag == a.identity.peer_tag
+                    && a.identity().peer_tag != VerificationTag(0)
+                    && tag == a.identity().peer_tag
             }
-            _ => tag == a.identity.local_tag,
+            _ => tag == a.identity().local_tag,
         }
     }
 

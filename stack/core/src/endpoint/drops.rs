@@ -12,7 +12,7 @@ pub(super) fn report(roll: &mut Roll, ports: &Ports, now: Time, datagram: &Datag
     let Ok(packet) = Packet::parse_unverified(&datagram.packet) else { return };
     let header = packet.header();
     let Some(id) = roll.find(datagram, header) else { return };
-    let ours = |a: &Association| a.identity.local_tag == header.verification_tag;
+    let ours = |a: &Association| a.identity().local_tag == header.verification_tag;
     if roll.get(id).is_some_and(ours) {
         roll.deliver(now, ports, id, |a| a.report_drop(now, datagram));
     }

@@ -162,7 +162,7 @@ impl Greeter {
             .or_else(|| cx.roll.find_any(&cookie.peer.addresses, datagram, header))
             .or_else(|| cx.roll.restarted_elsewhere(datagram, header, &cookie));
         let tags = known.and_then(|id| cx.roll.get(id)).map(|a| {
-            (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
+            (a.identity().local_tag == cookie.local_tag, a.identity().peer_tag == cookie.peer.tag)
         });
         let authentic = admits_echo(cx, packet, &cookie, known)?;
         //= RFC 9260 4-2 5.1.5-4 5.2.4-1 5.2.4-2
@@ -207,10 +207,10 @@ impl Greeter {
         tags: (bool, bool),
     ) -> Option<AssociationId> {
         let a = cx.roll.get_mut(id)?;
-        let before = a.identity;
+        let before = a.identity();
         let (source, local) = (datagram.source, datagram.destination);
-        let ties = cookie.local_tie_tag == a.identity.local_tie_tag
-            && cookie.peer_tie_tag == a.identity.peer_tie_tag;
+        let ties = cookie.local_tie_tag == a.identity().local_tie_tag
+            && cookie.peer_tie_tag == a.identity().peer_tie_tag;
         // Table 12 takes this for B, where the tag of the peer is all that changes. But its TSNs
         // begin again too, so it is a restart.
         let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
@@ -226,7 +226,7 @@ impl Greeter {
                     cx.roll.settle(cx.now, cx.ports, id);
                     return None;
                 }
-                let rate = a.config.profile.limits.restarts_per_source;
+                let rate = a.config().profile.limits.restarts_per_source;
                 if !self.admits_restart(cx, source, rate) {
                     return None;
                 }
@@ -320,16 +320,16 @@ fn answer_known(
 ) -> Option<Answer> {
     let a = cx.roll.get_mut(id)?;
     // Its tag shows that the peer has not restarted, and whose addresses these are.
-    let same = a.identity.peer_tag == init.peer.tag;
+    let same = a.identity().peer_tag == init.peer.tag;
     if a.addresses().are_omitted() && !same {
         // It had more addresses than are remembered: they are no new ones, and left out again.
-        a.paths.find(datagram.source)?;
-        init.peer.addresses.retain(|x| a.paths.find(*x).is_some());
+        a.paths().find(datagram.source)?;
+        init.peer.addresses.retain(|x| a.paths().find(*x).is_some());
         init.peer.omitted = true;
     }
     let added: Vec<IpAddr> =
-        init.peer.addresses.iter().copied().filter(|x| a.paths.find(*x).is_none()).collect();
-    let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
+        init.peer.addresses.iter().copied().filter(|x| a.paths().find(*x).is_none()).collect();
+    let tie_tags = (a.identity().local_tie_tag, a.identity().peer_tie_tag);
     // §5.2.1, §5.2.2: the parameters of the association, whatever those of the port are by now. But a
     // peer that calls an address which it was not told of would take that one for the only one.
     let mut sources = a.addresses().sources().clone();
@@ -338,7 +338,7 @@ fn answer_known(
         fields: a.init_fields(),
         tie_tags,
         addresses: sources.told(datagram.source, Some(datagram.destination)),
-        config: a.config.clone(),
+        config: a.config().clone(),
         to: datagram.source,
         from: datagram.destination,
         offer: a.authenticator().offer(),
@@ -348,7 +348,7 @@ fn answer_known(
         // §5.2.1 rules 1 to 3: the INIT ACK goes only to an address that the upper layer gave and the
         // INIT reports; to the source of the INIT, if that is one.
         State::CookieWait => {
-            let called = |x: &&IpAddr| a.paths.find(**x).is_some();
+            let called = |x: &&IpAddr| a.paths().find(**x).is_some();
             let mut called = init.peer.addresses.iter().filter(called);
             let first = *called.next()?;
             // Of several, the one that is our INIT's turn: not each of them may be reached.
@@ -359,7 +359,7 @@ fn answer_known(
             // To another address than the INIT came from it leaves from where our own INIT does, whose
             // turn that is, too: the address at which the INIT arrived may have no way there, or be of
             // another family. §5.1.2: what the INIT ACK does not list is what its own addresses show.
-            let ours = a.paths.find(to).and_then(|path| a.paths[path].address.local());
+            let ours = a.paths().find(to).and_then(|path| a.paths()[path].address.local());
             let from = ours.filter(|_| to != datagram.source).unwrap_or(answer.from);
             let addresses = sources.told(to, Some(from));
             return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });

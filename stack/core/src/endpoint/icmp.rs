@@ -32,7 +32,7 @@ impl Quoted {
 
     /// ICMP6: the tag must be the one that the peer expects, or that of the INIT itself.
     fn proves(&self, association: &Association) -> bool {
-        let identity = &association.identity;
+        let identity = &association.identity();
         match self.tag {
             0 => self.initiate_tag == Some(identity.local_tag.0),
             tag => tag == identity.peer_tag.0,

@@ -106,17 +106,19 @@ impl Index {
     /// have changed.
     pub(super) fn update_peer(&mut self, id: AssociationId, association: &mut Association) {
         self.update_peer_tag(id, association);
-        if association.listing.is_indexed(association.paths.len()) {
+        if association.listing.is_indexed(association.paths().len()) {
             return;
         }
         self.remove_addresses(id, association);
-        let identity = association.identity;
-        association.listing.index(association.paths.iter().map(|path| PeerKey {
-            local_port: identity.local_port,
+        let Identity { local_port, remote_port, .. } = association.identity();
+        let keys = association.paths().iter().map(|path| PeerKey {
+            local_port,
             address: path.address.remote(),
-            remote_port: identity.remote_port,
+            remote_port,
             encapsulation: path.address.encapsulation(),
-        }));
+        });
+        let keys = keys.collect();
+        association.listing.index(keys);
         for key in association.listing.keys() {
             // An address that another association has is not taken from it (RFC 5062 §2).
             if let Entry::Vacant(free) = self.by_peer.entry(*key) {
@@ -129,7 +131,7 @@ impl Index {
     }
 
     fn update_peer_tag(&mut self, id: AssociationId, association: &mut Association) {
-        let Identity { local_port, remote_port, peer_tag, .. } = association.identity;
+        let Identity { local_port, remote_port, peer_tag, .. } = association.identity();
         if association.listing.tag() == peer_tag {
             return;
         }
@@ -147,7 +149,7 @@ impl Index {
     }
 
     fn remove_peer_tag(&mut self, id: AssociationId, association: &Association) {
-        let Identity { local_port, remote_port, .. } = association.identity;
+        let Identity { local_port, remote_port, .. } = association.identity();
         let key = (local_port, remote_port, association.listing.tag().0);
         if self.by_peer_tag.get(&key) == Some(&id) {
             self.by_peer_tag.remove(&key);

@@ -14,7 +14,7 @@ impl Roll {
     pub(super) fn tagged(&self, header: CommonHeader) -> Option<(AssociationId, &Association)> {
         let id = self.index().of_tag(header.verification_tag.0)?;
         let found = self.get(id)?;
-        let ports = (found.identity.local_port, found.identity.remote_port);
+        let ports = (found.identity().local_port, found.identity().remote_port);
         (ports == (header.destination_port, header.source_port)).then_some((id, found))
     }
 
@@ -26,7 +26,7 @@ impl Roll {
         let tagged = self.tagged(header).filter(|(_, a)| {
             a.state() == State::CookieWait
                 || a.addresses().are_omitted()
-                || a.paths.find(datagram.source).is_some()
+                || a.paths().find(datagram.source).is_some()
         });
         tagged.map(|(id, _)| id).or_else(|| {
             self.index().of_peer(&PeerKey {
@@ -75,7 +75,7 @@ impl Roll {
 
     /// Whether an address was confirmed to be one of the association's peer (§5.4).
     pub(super) fn has_confirmed(&self, id: AssociationId, address: IpAddr) -> bool {
-        let Some(Association { paths, .. }) = self.get(id) else { return false };
+        let Some(paths) = self.get(id).map(Association::paths) else { return false };
         paths.find(address).is_some_and(|path| paths[path].is_confirmed())
     }
 }

@@ -47,7 +47,7 @@ impl Roll {
                 break;
             }
             let Some(a) = self.get_mut(id) else { continue };
-            let Some(path) = a.paths.find(datagram.source) else { continue };
+            let Some(path) = a.paths().find(datagram.source) else { continue };
             match a.is_present(now, path) {
                 Some(true) => {}
                 Some(false) => return Rival::Restarted(id),
@@ -69,10 +69,10 @@ impl Roll {
     ) -> Option<AssociationId> {
         self.at_other_ports(datagram, header).into_iter().find(|id| {
             self.get(*id).is_some_and(|a| {
-                let ties = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
-                let path = a.paths.find(datagram.source);
+                let ties = (a.identity().local_tie_tag, a.identity().peer_tie_tag);
+                let path = a.paths().find(datagram.source);
                 ties == (cookie.local_tie_tag, cookie.peer_tie_tag)
-                    && path.is_some_and(|path| a.paths[path].heartbeat.is_unanswered())
+                    && path.is_some_and(|path| a.paths()[path].heartbeat.is_unanswered())
             })
         })
     }

@@ -138,7 +138,7 @@ impl Roll {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let tag = association.identity.local_tag.0;
+        let tag = association.identity().local_tag.0;
         self.begun += 1;
         let id = self.associations.insert(association);
         self.index.add_tag(tag, id);
@@ -166,9 +166,9 @@ impl Roll {
         (source, local): (IpAddr, IpAddr),
     ) {
         let Some(a) = self.associations.get_mut(id) else { return };
-        self.index.remove_tag(a.identity.local_tag.0);
+        self.index.remove_tag(a.identity().local_tag.0);
         a.restart(now, cookie, source, local);
-        self.index.add_tag(a.identity.local_tag.0, id);
+        self.index.add_tag(a.identity().local_tag.0, id);
     }
 
     /// The peer left a tag behind: a cookie that carries it opens nothing any more.
@@ -365,9 +365,9 @@ impl Roll {
     fn settle_to_be_polled(&mut self, now: Time, ports: &Ports, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
-            if self.index.remove_tag(a.identity.local_tag.0) {
-                let life = ports.longest_cookie_life(a.identity.local_port);
-                self.past.add(now, a.identity, life);
+            if self.index.remove_tag(a.identity().local_tag.0) {
+                let life = ports.longest_cookie_life(a.identity().local_port);
+                self.past.add(now, a.identity(), life);
             }
             self.index.forget_peer(id, a);
         } else {

@@ -20,6 +20,7 @@ use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 pub(super) use drain::join;
+pub(crate) use reset::OutgoingStreams;
 use send_buffer::SendBuffer;
 
 //= RFC 8260 2.1-6 2.1-7 2.1-9
@@ -68,7 +69,7 @@ impl Outbound {
 
     /// INIT or INIT ACK told the peer's window, and with it how many streams there are. Returns the messages whose
     /// stream is not among them.
-    pub(crate) fn begin(&mut self, a_rwnd: u32, streams: u16) -> Vec<SendFailure> {
+    pub(super) fn begin(&mut self, a_rwnd: u32, streams: u16) -> Vec<SendFailure> {
         self.buffer.begin(a_rwnd);
         self.queue.set_streams(streams)
     }
@@ -84,16 +85,11 @@ impl Outbound {
     }
 
     /// The application has other settings from now on.
-    pub(crate) fn configure(&mut self, config: &AssociationConfig) {
+    pub(super) fn configure(&mut self, config: &AssociationConfig) {
         let streams = &config.profile.streams;
         self.buffer.configure(config.send_buffer, streams.reserve);
         self.queue.set_scheduler(streams.scheduler);
         self.max_segment = config.max_segment.unwrap_or(usize::MAX);
-    }
-
-    /// What the stream scheduler shall know of a stream.
-    pub(crate) fn set_stream_value(&mut self, stream: StreamId, value: u16) {
-        self.queue.set_value(stream, value);
     }
 
     /// What was set for it; 0 if nothing.
@@ -166,7 +162,7 @@ impl Outbound {
     }
 
     /// There was no room for a message: the application waits for some.
-    pub(crate) fn on_refused(&mut self) {
+    pub(super) fn on_refused(&mut self) {
         self.buffer.on_refused();
     }
 
@@ -237,7 +233,7 @@ impl Outbound {
     }
 
     /// Learns how short memory is, after this many bytes of user data.
-    pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64) {
+    pub(super) fn obey(&mut self, now: Time, share: usize, sent: u64) {
         let taken = sent.saturating_sub(self.buffered() as u64);
         self.buffer.obey(now, share, taken);
     }
@@ -248,7 +244,7 @@ impl Outbound {
     }
 
     /// Gives memory back that is not needed.
-    pub(crate) fn shrink_if_idle(&mut self) {
+    pub(super) fn shrink_if_idle(&mut self) {
         self.board.shrink_if_idle();
     }
 

@@ -110,12 +110,6 @@ impl Sender {
         &self.data
     }
 
-    /// What waits, and what is outstanding, for what the association changes of it.
-    #[inline]
-    pub(crate) const fn data_mut(&mut self) -> &mut Outbound {
-        &mut self.data
-    }
-
     /// What may leave now.
     const fn gate(&self) -> Gate<'_> {
         Gate::new(&self.data, &self.overrides, &self.zero_window)

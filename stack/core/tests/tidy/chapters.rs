@@ -12,18 +12,18 @@ use super::imports::{self, Module};
 /// state of its own is a struct with closed fields, which never sees the one that it is a part of (docs/adr/0020, 0022).
 const MOST_METHODS: [(&str, usize); 13] = [
     ("AddressChanges", 26),
-    ("Association", 147),
+    ("Association", 151),
     ("Bbr", 44),
     ("Context", 35),
     ("Endpoint", 64),
     ("Inbound", 44),
     ("Interleaved", 48),
-    ("Receiver", 63),
+    ("Receiver", 62),
     ("Reconfiguration", 40),
     ("Roll", 56),
     ("Scoreboard", 81),
     ("SendQueue", 55),
-    ("Sender", 81),
+    ("Sender", 85),
 ];
 const MANY_FILES: usize = 3;
 

@@ -101,7 +101,7 @@ impl Reconfiguration {
 
     fn begin(&mut self, sender: &mut Sender, ask: Ask, answers: Option<RequestNumber>) {
         if let Some(streams) = ask.parks() {
-            sender.data_mut().park(streams);
+            sender.streams_mut().park(streams);
         }
         self.requests.begin(ask, answers);
     }
@@ -120,7 +120,7 @@ impl Reconfiguration {
         // reset of them can be pending.
         let association = self.requests.resets_association();
         if !self.requests.drains()
-            || !sender.data_mut().is_drained()
+            || !sender.streams_mut().is_drained()
             || (association && self.responses.is_deferred())
         {
             return None;
@@ -220,9 +220,9 @@ impl Reconfiguration {
     ) {
         let success = outcome.is_success();
         match &part {
-            Part::Outgoing(_) => halves.sender.data_mut().unpark(success),
+            Part::Outgoing(_) => halves.sender.streams_mut().unpark(success),
             // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
-            Part::AddOutgoing(streams) if success => halves.sender.data_mut().add_streams(*streams),
+            Part::AddOutgoing(streams) if success => halves.sender.streams_mut().add(*streams),
             // RFC 6525 §5.2.3: "process the Incoming SSN Reset Request Parameter normally, responding to the peer with an
             // acknowledgment". The request of the peer that follows will tell; RTO.Max is how long it may take to send that
             // again.
@@ -250,7 +250,7 @@ impl Reconfiguration {
             let was_idle = halves.receiver.ready() == 0;
             let result = halves.receiver.end_barrier();
             let readable = was_idle && halves.receiver.ready() > 0;
-            halves.sender.data_mut().unpark(false);
+            halves.sender.streams_mut().unpark(false);
             cx.journal.event(halves.association_event(outcome));
             return after_held(cx, readable, result);
         }
@@ -261,8 +261,8 @@ impl Reconfiguration {
         let was_idle = halves.receiver.ready() == 0;
         let before = halves.receiver.let_through(senders_next.wrapping_sub(1));
         halves.receiver.flush(&StreamSet::All);
-        halves.sender.data_mut().jump(receivers_next);
-        halves.sender.data_mut().unpark(true);
+        halves.sender.streams_mut().jump(receivers_next);
+        halves.sender.streams_mut().unpark(true);
         // What comes before the event is what arrived before; what comes behind it waits in the barrier.
         let event = halves.association_event(outcome);
         self.tell_after_reading(cx, halves, event);

@@ -27,7 +27,7 @@ impl Reconfiguration {
             return Answer::Done(association_response(halves, request, result));
         }
         *responses.association() = Some(request);
-        halves.sender.data_mut().park(StreamSet::All);
+        halves.sender.streams_mut().park(StreamSet::All);
         Answer::InProgress
     }
 
@@ -42,7 +42,7 @@ impl Reconfiguration {
         let full = self.tells_too_much(cx);
         let Halves { sender, receiver } = halves;
         let asked = *self.responses.association();
-        let request = asked.filter(|_| !full && sender.data_mut().is_drained())?;
+        let request = asked.filter(|_| !full && sender.streams_mut().is_drained())?;
         *self.responses.association() = None;
         let was_idle = receiver.ready() == 0;
         // RFC 6525 §5.2.4 G2: our next TSN follows the highest one sent. With that nothing is left for G3 to acknowledge.
@@ -52,7 +52,7 @@ impl Reconfiguration {
         let readable = was_idle && receiver.ready() > 0;
         // RFC 6525 §5.2.4 G5: "The next expected and outgoing SSNs MUST be reset to 0 for all incoming and outgoing
         // streams."
-        sender.data_mut().unpark(true);
+        sender.streams_mut().unpark(true);
         let result = ReconfigurationResult::PERFORMED;
         let next_tsns = Some((senders_next, receivers_next));
         let done = ReconfigurationResponse { request, result, next_tsns };

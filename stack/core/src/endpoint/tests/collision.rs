@@ -193,7 +193,7 @@ fn an_unexpected_init_gets_a_new_tag_and_a_cookie_with_tie_tags() {
         assert_eq!(ack.tag(), other_init().initiate_tag);
         assert_ne!(ack.init().0.initiate_tag, script.tag);
         let cookie = open_cookie(&script, &ack.cookie());
-        let identity = script.end.roll[script.id].identity;
+        let identity = script.end.roll[script.id].identity();
         let ties = (identity.local_tie_tag, identity.peer_tie_tag);
         assert_eq!((cookie.local_tie_tag, cookie.peer_tie_tag), ties);
         assert_eq!(format!("{:?}", script.end.roll[script.id]), before, "{state:?}");
@@ -232,7 +232,7 @@ fn give_cookie_with(
     ties: Tag,
     age: Duration,
 ) -> Vec<Sent> {
-    let identity = script.end.roll[script.id].identity;
+    let identity = script.end.roll[script.id].identity();
     let pick = |tag: Tag, own: u32| match tag {
         Tag::Matches => own,
         Tag::Differs => own ^ 0x5555,
@@ -291,15 +291,15 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
                         (Differs, Differs, Matches) => {
                             assert!(restarted && a.state() == State::Established, "{what}");
                             assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK], "{what}");
-                            assert_eq!(a.identity.local_tag.0, script.tag.0 ^ 0x5555);
+                            assert_eq!(a.identity().local_tag.0, script.tag.0 ^ 0x5555);
                         }
                         // B, D
                         (Matches, ..) => {
                             assert!(!restarted, "{what}");
                             assert_eq!(only(&sent).types()[0], ChunkType::COOKIE_ACK, "{what}");
                             let differs = if peer == Matches { 0 } else { 0x5555 };
-                            assert_eq!(a.identity.peer_tag.0, PEER_TAG.0 ^ differs, "{what}");
-                            assert_eq!(only(&sent).tag(), a.identity.peer_tag);
+                            assert_eq!(a.identity().peer_tag.0, PEER_TAG.0 ^ differs, "{what}");
+                            assert_eq!(only(&sent).tag(), a.identity().peer_tag);
                             let next = if state == State::CookieEchoed {
                                 State::Established
                             } else {

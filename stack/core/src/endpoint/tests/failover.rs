@@ -20,7 +20,7 @@ fn data(sent: &[Sent]) -> Vec<u8> {
 
 /// This many things in a row were not answered on a path.
 fn set_errors(script: &mut Script, path: u8, errors: u32) {
-    let path = &mut script.end.roll[script.id].paths[PathId(path)];
+    let path = &mut script.end.roll[script.id].paths_mut()[PathId(path)];
     path.reachability.fail(errors);
 }
 
@@ -161,7 +161,7 @@ fn when_all_are_inactive_new_data_goes_where_the_fewest_timeouts_were() {
     let mut script = paths(2, "[heartbeat]\nenabled = false");
     for path in [0, 1] {
         set_errors(&mut script, path, 3);
-        script.end.roll[script.id].paths[PathId(path)].reachability.deactivate();
+        script.end.roll[script.id].paths_mut()[PathId(path)].reachability.deactivate();
     }
     assert_eq!(data(&script.send(100)), [0]);
     assert_eq!(data(&script.wait_for_data()), [1]);

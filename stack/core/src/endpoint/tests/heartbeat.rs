@@ -248,7 +248,7 @@ fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
     let sent = script.wait(secs(600));
     let asked = beats(&sent).iter().filter(|b| b.0 == 1).count();
     assert!((10..20).contains(&asked), "{asked}");
-    assert!(!script.end.roll[script.id].paths[PathId(1)].is_confirmed());
+    assert!(!script.end.roll[script.id].paths()[PathId(1)].is_confirmed());
     assert_eq!(script.path(1).state, PathState::Inactive);
     assert!(
         sent.iter().all(|p| p.to.path != Some(PathId(1)) || p.types() == [ChunkType::HEARTBEAT])

@@ -42,7 +42,7 @@ fn a_send_window_has_no_more_tsns_than_a_sack_can_name() {
     // send window"; a Gap Ack Block reaches 65 535 only (§3.3.4).
     let config = AssociationConfig { send_buffer: 16 << 20, ..bursty() };
     let mut script = Script::connected(&config);
-    let path = &mut script.end.roll[script.id].paths[PathId(0)];
+    let path = &mut script.end.roll[script.id].paths_mut()[PathId(0)];
     path.window.control_mut().set_window(4 << 20, usize::MAX);
     for _ in 0..70_000 {
         script.try_send(0, 1, SendOptions { unordered: true, ..SendOptions::default() }).unwrap();

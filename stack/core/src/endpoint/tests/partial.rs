@@ -92,7 +92,7 @@ impl Script {
     }
 
     fn t3_runs(&self) -> bool {
-        self.end.roll[self.id].paths.iter().any(|path| path.t3.is_running())
+        self.end.roll[self.id].paths().iter().any(|path| path.t3.is_running())
     }
 }
 

@@ -257,7 +257,7 @@ fn an_unexpected_init_ack_or_cookie_ack_changes_nothing() {
         }
         assert_eq!(script.state(), state);
         let a = &script.end.roll[script.id];
-        assert_ne!(a.identity.peer_tag, VerificationTag(1));
+        assert_ne!(a.identity().peer_tag, VerificationTag(1));
     }
 }
 

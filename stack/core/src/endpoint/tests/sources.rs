@@ -147,7 +147,8 @@ fn only_what_left_from_a_source_proves_it() {
     hear_at(&mut script, "10.0.0.1");
     assert_eq!(script.path(0).local, Some(moved));
     // What is acknowledged left from the first source at first.
-    let proven = |script: &Script| script.end.roll[script.id].paths[PathId(0)].address.is_proven();
+    let proven =
+        |script: &Script| script.end.roll[script.id].paths()[PathId(0)].address.is_proven();
     script.sack(1, &[]);
     assert_eq!((script.path(0).errors, proven(&script)), (0, false));
     script.wait(script.path(0).rto);

@@ -65,12 +65,12 @@ fn r4_reneging_starts_the_timer_of_the_path() {
     script.sack(0, &[(2, 2)]);
     let sent = script.wait(ms(100));
     assert_eq!(only(&sent).to.path, Some(PathId(1)));
-    let first = &script.end.roll[script.id].paths[PathId(0)];
+    let first = &script.end.roll[script.id].paths()[PathId(0)];
     assert_eq!(first.t3.deadline(), None);
     script.now += ms(500);
     script.sack(0, &[]);
     assert_eq!(script.stats().reneged, 1);
-    let first = &script.end.roll[script.id].paths[PathId(0)];
+    let first = &script.end.roll[script.id].paths()[PathId(0)];
     assert_eq!(first.t3.deadline(), Some(script.now + secs(2)), "its RTO was doubled");
 }
 

@@ -12,6 +12,7 @@ use crate::scoreboard::Outstanding;
 use crate::send::abandon::Abandonment;
 use crate::send::context::{self, Context};
 use crate::send::gate;
+use crate::send::outbound::OutgoingStreams;
 use crate::time::Time;
 
 impl Sender {
@@ -34,6 +35,22 @@ impl Sender {
         }
     }
 
+    /// INIT or INIT ACK told the peer's window, and with it how many streams there are. Returns the messages whose stream is not
+    /// among them.
+    pub(crate) fn begin(&mut self, a_rwnd: u32, streams: u16) -> Vec<SendFailure> {
+        self.data.begin(a_rwnd, streams)
+    }
+
+    /// Its streams, for what changes them.
+    pub(crate) const fn streams_mut(&mut self) -> OutgoingStreams<'_> {
+        self.data.streams_mut()
+    }
+
+    /// There was no room for a message: the application waits for some.
+    pub(crate) fn on_refused(&mut self) {
+        self.data.on_refused();
+    }
+
     /// Whether the application that waits for room has some.
     pub(crate) fn has_made_room(&mut self, paths: &Paths, config: &AssociationConfig) -> bool {
         let limit = self.data.buffer().send_limit();
@@ -50,6 +67,19 @@ impl Sender {
         let messages = self.data.drain();
         self.abandonment.clear();
         messages
+    }
+
+    /// The application has other settings from now on.
+    pub(crate) fn configure(&mut self, config: &AssociationConfig) {
+        self.data.configure(config);
+    }
+
+    /// Learns how short memory is, after this many bytes of user data; where it `is_short`, what is not needed is given back.
+    pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64, is_short: bool) {
+        self.data.obey(now, share, sent);
+        if is_short {
+            self.data.shrink_if_idle();
+        }
     }
 
     /// Bytes of memory beside its own.

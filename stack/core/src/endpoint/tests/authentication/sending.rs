@@ -111,7 +111,7 @@ fn a_path_mtu_that_shrinks_keeps_room() {
     let path = PathId(0);
     let a = peer.script.end.roll.get_mut(peer.script.id).unwrap();
     a.on_icmp(now, addresses(Side::Z, 1)[0], crate::datagram::IcmpKind::TooBig { mtu: 700 }, false);
-    assert_eq!(a.paths[path].pmdcs(), 700 - 20 - 12 - AUTH_SHA_256);
+    assert_eq!(a.paths()[path].pmdcs(), 700 - 20 - 12 - AUTH_SHA_256);
     let sent = peer.script.send(2000);
     assert!(sent.iter().all(|p| p.bytes.len() <= 680 && !p.to.fragment), "{:?}", types(&sent));
     assert!(sent.iter().any(|p| p.bytes.len() == 680));

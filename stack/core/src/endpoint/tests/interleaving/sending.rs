@@ -144,7 +144,7 @@ fn unlimited(mtu: usize) -> Script {
     script.say(9, 1, UNORDERED);
     script.poll();
     script.sack_with(1, &[], u32::MAX);
-    let path = &mut script.end.roll[script.id].paths[PathId(0)];
+    let path = &mut script.end.roll[script.id].paths_mut()[PathId(0)];
     path.window.control_mut().set_window(1 << 30, usize::MAX);
     script
 }
