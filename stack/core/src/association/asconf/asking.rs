@@ -136,33 +136,37 @@ impl AddressChanges {
 
     //= RFC 5061 5.3-3 5.3-8 5.3-14 5.3-26
     /// Where it leaves from, if not from the source of the path: from none that it deletes (F6), from the one that is added if
-    /// there is no other, or no answer came to it (F1), and if the peer sees another address instead, from that in any case. If all of these are gone, any
-    /// address of the host does: the peer finds the association by the one that the chunk names (§4.1.1, §5.2 D2).
+    /// there is no other, or no answer came to it (F1), which holds also for one that the next chunk is to add, and if the peer
+    /// sees another address instead, from that in any case. If all of these are gone, any address of the host does: the peer
+    /// finds the association by the one that the chunk names (§4.1.1, §5.2 D2).
     ///
     /// If what is deleted is back meanwhile, and all that is left or no answer came to another one, it leaves from there, against F4
     /// and F6: whoever keeps to them says nothing until the association dies, as it does where the peer has no way to the others. A
     /// peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
-        let under_way = || self.agreed.iter().flat_map(|c| c.requests.under_way());
-        let added = |seen: bool| {
-            let added = under_way().filter(move |r| r.change == AddressChange::Add);
-            let fits = |r: &&Request| (seen || r.unseen) && sources.matches(r.address, p.remote());
-            let mut added = added.filter(fits).map(|r| r.address);
-            added.find(|address| !sources.has_lost(*address))
+        let requests = || self.agreed.iter().map(|changes| &changes.requests);
+        let under_way = || requests().flat_map(|requests| requests.under_way());
+        let fits = |r: &Request| {
+            r.change == AddressChange::Add
+                && sources.matches(r.address, p.remote())
+                && !sources.has_lost(r.address)
         };
+        let unseen = || under_way().find(|r| r.unseen && fits(r)).map(|r| r.address);
+        let added = || under_way().find(|r| fits(r)).map(|r| r.address);
+        let waiting = || requests().flat_map(|all| all.open()).find(|r| fits(r)).map(|r| r.address);
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
         let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
         let tries_others = self.agreed.as_ref().is_some_and(|c| c.requests.unanswered() % 2 == 1);
         let other = || match tries_others {
-            true => sources.back_again(p.remote()).or_else(|| added(true)),
+            true => sources.back_again(p.remote()).or_else(waiting),
             false => None,
         };
-        added(false)
+        unseen()
             .or_else(|| primary().map(|r| r.address))
             .or_else(other)
             .or_else(usable)
-            .or_else(|| added(true))
+            .or_else(added)
             .or_else(|| sources.to_ask_from(p.remote()))
     }
 

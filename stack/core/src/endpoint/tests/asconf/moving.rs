@@ -469,6 +469,26 @@ fn what_is_to_be_forgotten_asks_if_no_answer_comes_to_others() {
     assert!(remotes(&mut mobile.pair, Side::Z, peer).contains(&a(0)));
 }
 
+/// From the only one that the peer has a way to it is not asked yet: that one is to be added by the next chunk.
+#[test]
+fn what_is_to_be_added_later_asks_if_no_answer_comes_to_others() {
+    let mut mobile = Mobile::new(&config(), &[a(0), a(1)]);
+    mobile.pair.run(secs(2));
+    mobile.lose_what_has_no_way();
+    let mut lost = std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true));
+    mobile.pair.drop = Box::new(move |p| {
+        let ours = if p.from == Side::A { p.to.source } else { Some(p.to.destination) };
+        lost(p) || ours == Some(a(1))
+    });
+    mobile.becomes(&[a(1)]);
+    mobile.becomes(&[a(1), a(2)]);
+    mobile.exchange(0);
+    mobile.pair.run(secs(100));
+    mobile.expect(0);
+    let peer = mobile.ids[1];
+    assert!(remotes(&mut mobile.pair, Side::Z, peer).contains(&a(2)));
+}
+
 /// It moves on before it hears that the address before is deleted, and the peer knows neither that one nor the next.
 #[test]
 fn a_request_that_comes_again_names_an_address_that_was_not_deleted() {
