@@ -89,7 +89,7 @@ pub enum SendError<Gone = NoAssociation> {
 }
 
 impl<Gone> SendError<Gone> {
-    /// This error, in which `closed` says anew why there is no association ([`Closed`](Self::Closed)).
+    /// This error, in which `closed` says again why there is no association ([`Closed`](Self::Closed)).
     pub fn map_closed<T>(self, closed: impl FnOnce(Gone) -> T) -> SendError<T> {
         match self {
             SendError::Closed(gone) => SendError::Closed(closed(gone)),

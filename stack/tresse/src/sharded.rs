@@ -67,7 +67,7 @@ pub struct ShardedEndpoint {
 }
 
 impl ShardedEndpoint {
-    /// Binds the sockets of so many shards and returns their drivers, all of which the caller must
+    /// Binds the sockets of that many shards and returns their drivers, all of which the caller must
     /// poll. [`Config::observer`] must be empty: each driver can have one of its own by
     /// [`Driver::observe`], and sees the packets and associations of its shard.
     ///
