@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use tresse_wire::IcmpKind;
 
 /// An ICMP or ICMPv6 message about an SCTP packet that we sent, or the system's own word that a
 /// packet was too large to be sent. Nothing of it is trustworthy before the verification tag of the
@@ -18,22 +19,6 @@ pub struct IcmpMessage {
     /// The beginning of the SCTP packet, as far as it was quoted; `None` when this host itself found
     /// the packet too large.
     pub quoted: Option<Bytes>,
-}
-
-/// What an [`IcmpMessage`] says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IcmpKind {
-    /// "Fragmentation Needed" or "Packet Too Big": bytes of the largest IP packet that passes, 0 if
-    /// a router did not say (RFC 1191 §5).
-    TooBig {
-        /// The MTU of the link that the packet did not fit.
-        mtu: u32,
-    },
-    /// "Protocol Unreachable" or "Unrecognized Next Header Type Encountered"; for encapsulated
-    /// packets also "Port Unreachable" (RFC 6951 §5.5).
-    NoSctp,
-    /// "Destination Unreachable" of another kind.
-    Unreachable,
 }
 
 #[cfg(target_os = "linux")]
@@ -52,8 +37,9 @@ mod queue {
     use nix::sys::socket::{
         ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
     };
+    use tresse_wire::IcmpKind;
 
-    use super::{IcmpKind, IcmpMessage};
+    use super::IcmpMessage;
     use crate::address::AddressMap;
     use crate::{Interest, Reactor, Readiness};
 
@@ -158,7 +144,7 @@ mod queue {
         encapsulated: bool,
     ) -> Option<(IcmpKind, bool)> {
         const EMSGSIZE: u32 = nix::libc::EMSGSIZE as u32;
-        let too_big = IcmpKind::TooBig { mtu: error.ee_info };
+        let too_big = IcmpKind::TooBig { mtu: error.ee_info as usize };
         match (error.ee_origin, error.ee_type, error.ee_code) {
             (SO_EE_ORIGIN_LOCAL, ..) => (error.ee_errno == EMSGSIZE).then_some((too_big, true)),
             (SO_EE_ORIGIN_ICMP, 3, 4) | (SO_EE_ORIGIN_ICMP6, 2, _) => Some((too_big, false)),

@@ -37,7 +37,7 @@ use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta};
 
 pub use carrier::Carrier;
-pub use icmp::{IcmpKind, IcmpMessage};
+pub use icmp::IcmpMessage;
 #[cfg(feature = "tokio")]
 pub use on_tokio::Tokio;
 #[cfg(target_os = "linux")]
@@ -45,7 +45,7 @@ pub use raw::{RAW_MARK, RawCarrier};
 pub use reactor::{Interest, Reactor, Readiness};
 pub use shard::Shard;
 pub use socket::PacketSocket;
-pub use tresse_wire::{Dscp, Ecn, FlowLabel, IpLabels};
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpLabels};
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).

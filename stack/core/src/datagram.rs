@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-pub use tresse_wire::{Dscp, Ecn, FlowLabel, IpLabels};
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpLabels};
 
 use crate::ids::PathId;
 
@@ -54,21 +54,6 @@ pub struct Icmp {
     /// The beginning of the SCTP packet, as far as it was quoted; `None` when the message comes from
     /// this host and needs no proof.
     pub quoted: Option<Bytes>,
-}
-
-/// What an [`Icmp`] message says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IcmpKind {
-    /// "Packet Too Big" or "Fragmentation Needed".
-    TooBig {
-        /// Bytes of the largest IP packet that passes; 0 if unknown.
-        mtu: usize,
-    },
-    /// "Unrecognized Next Header Type Encountered" or "Protocol Unreachable"; for encapsulated
-    /// packets also "Port Unreachable" (RFC 6951 §5.5).
-    NoSctp,
-    /// "Destination Unreachable" of another kind.
-    Unreachable,
 }
 
 /// Bytes of the headers of IP and UDP before a packet.

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tresse_carrier::{IcmpKind, IcmpMessage, IncomingPacket, IpLabels, Outgoing, PacketSocket};
+use tresse_carrier::{IcmpMessage, IncomingPacket, IpLabels, Outgoing, PacketSocket};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
@@ -212,7 +212,8 @@ impl Driver {
             }
         }
         for message in self.icmp.drain(..).chain(inbox.icmp.drain(..)) {
-            state.core.handle_icmp(now, &to_core(message));
+            let IcmpMessage { destination, kind, quoted, .. } = message;
+            state.core.handle_icmp(now, &Icmp { destination, kind, quoted });
         }
         // Its memory serves again.
         state.inbox = inbox;
@@ -279,16 +280,6 @@ impl Driver {
         }
         false
     }
-}
-
-/// An ICMP message as the core takes it.
-fn to_core(message: IcmpMessage) -> Icmp {
-    let kind = match message.kind {
-        IcmpKind::TooBig { mtu } => tresse_core::IcmpKind::TooBig { mtu: mtu as usize },
-        IcmpKind::NoSctp => tresse_core::IcmpKind::NoSctp,
-        IcmpKind::Unreachable => tresse_core::IcmpKind::Unreachable,
-    };
-    Icmp { destination: message.destination, kind, quoted: message.quoted }
 }
 
 impl Future for Driver {

@@ -44,6 +44,7 @@ mod cause;
 mod chunk;
 mod code_points;
 mod error;
+mod icmp;
 mod ip;
 mod list;
 mod packet;
@@ -84,6 +85,7 @@ pub use chunk::shutdown_complete::ShutdownComplete;
 pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
+pub use icmp::IcmpKind;
 pub use ip::{Dscp, Ecn, FlowLabel, IpHeaders, IpLabels};
 pub use list::List;
 pub use packet::{
