@@ -6,10 +6,8 @@
 //! hole that is then filled. `nr-gaps`: the same with NR-SACKs, whose chunks leave their payload.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use tresse_core::event::LossCause;
-use tresse_core::path::PathId;
 use tresse_core::scoreboard::{AckOutcome, Eligibility, NewChunk, Scoreboard};
-use tresse_core::{Bytes, Time};
+use tresse_core::{Bytes, LossCause, PathId, Time};
 use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
 const OUTSTANDING: [u64; 4] = [100, 1_000, 10_000, 100_000];

@@ -9,8 +9,7 @@ use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
 pub use crate::asconf::{AddressChange, AddressOutcome};
-pub use crate::ids::{LossCause, MtuCause, MtuSearchState, WindowCause};
-use crate::ids::{PathId, PathState};
+use crate::ids::{LossCause, MtuCause, MtuSearchState, PathId, PathState, WindowCause};
 use crate::reliability::Reliability;
 use crate::time::Time;
 pub use close_reason::CloseReason;

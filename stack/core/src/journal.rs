@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::event::{CloseReason, Event, ResetDirection, SendFailure, TraceEvent};
-use crate::path::{PathId, Paths};
+use crate::ids::PathId;
+use crate::path::Paths;
 use crate::stats::AssociationStats;
 use crate::streams::charge;
 use crate::time::Time;

@@ -22,7 +22,7 @@ mod ids;
 mod journal;
 mod memory;
 mod mtu_discovery;
-pub mod path;
+mod path;
 mod peer_filter;
 pub mod profile;
 mod ranges;
@@ -44,18 +44,21 @@ pub use auth::{Authentication, SharedKeys};
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
 pub use datagram::{Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpLabels, Transmit};
-pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
+pub use endpoint::{AuthenticationInfo, Endpoint, PartKey};
 pub use error::{
     AddressError, AssociationError, KeyError, NoAssociation, NotOpened, ReconfigurationError,
     SendError,
 };
 pub use event::{
     AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message, MessagePart,
-    MtuCause, MtuSearchState, ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure,
-    SendOptions, SpuriousCause, TraceEvent, WindowCause,
+    ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
+    SpuriousCause, TraceEvent,
 };
 pub use extensions::Extensions;
-pub use ids::{LossCause, LossEvidence, LossPurpose, PathId, PathState};
+pub use ids::{
+    AssociationId, LossCause, LossEvidence, LossPurpose, MtuCause, MtuSearchState, PathId,
+    PathState, WindowCause,
+};
 pub use mtu_discovery::MtuDiscovery;
 pub use peer_filter::PeerFilter;
 pub use profile::Profile;

@@ -15,9 +15,8 @@ mod walk;
 use std::time::{Duration, Instant};
 
 use links::{FIRST, Watcher};
-use tresse_core::path::PathId;
 use tresse_core::scoreboard::{AckOutcome, NewChunk, Scoreboard};
-use tresse_core::{Bytes, Time};
+use tresse_core::{Bytes, PathId, Time};
 use tresse_wire::{Chunk, DataFlags, Fsn, Mid, Packet, Ppid, Sack, StreamId, Tsn, data_chunk_len};
 use walk::Walk;
 

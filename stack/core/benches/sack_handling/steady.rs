@@ -5,10 +5,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use tresse_core::Time;
-use tresse_core::event::LossCause;
-use tresse_core::path::PathId;
 use tresse_core::scoreboard::Eligibility;
+use tresse_core::{LossCause, PathId, Time};
 use tresse_wire::GapAckBlock;
 
 use crate::links::write_sack;

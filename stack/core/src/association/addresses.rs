@@ -13,8 +13,9 @@ use bytes::Bytes;
 use super::common::Common;
 use super::outbox::Control;
 use crate::config::AssociationConfig;
+use crate::ids::PathId;
 use crate::path::source::{Host, Sources};
-use crate::path::{HeartbeatInfo, MAX_PATHS, Path, PathId, Paths};
+use crate::path::{HeartbeatInfo, MAX_PATHS, Path, Paths};
 use crate::state::State;
 use crate::time::Time;
 

@@ -8,9 +8,10 @@ use super::{Association, Phase, State};
 use crate::config::AssociationConfig;
 use crate::error::{AssociationError, NoAssociation, SendError};
 use crate::event::{CloseReason, Event, SendOptions};
-use crate::path::{PathId, PathSettings};
+use crate::ids::PathId;
 use crate::recovery::Recovery;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
+use crate::settings::PathSettings;
 use crate::stats::{AssociationInfo, AssociationStats, PathStats};
 use crate::time::Time;
 

@@ -7,7 +7,7 @@ use super::addresses::Addresses;
 use super::common::Common;
 use super::incoming::PacketInHand;
 use super::outbox::Control;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::receive::{PacketData, Receiver};
 use crate::send::Sender;

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use tresse_wire::VerificationTag;
 
 use super::{AcceptedCookie, Association, Control, Phase, State};
-use crate::event::{CloseReason, LossCause};
+use crate::event::CloseReason;
+use crate::ids::LossCause;
 use crate::time::Time;
 
 impl Association {

@@ -14,7 +14,7 @@ use super::{Association, Common, Control, Halves, KeyChange};
 use crate::auth::Verdict;
 use crate::error::{AddressError, KeyError, ReconfigurationError};
 use crate::event::{AddressChange, ResetDirection};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::path::source::Host;
 use crate::time::Time;
 

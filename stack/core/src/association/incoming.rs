@@ -8,7 +8,8 @@ use tresse_wire::Timestamp;
 use super::addresses::Addresses;
 use super::outbox::{Control, Outbox};
 use crate::datagram::Datagram;
-use crate::path::{PathId, Paths};
+use crate::ids::PathId;
+use crate::path::Paths;
 use crate::receive::Way;
 
 /// The packet being processed.

@@ -14,7 +14,7 @@ use super::incoming::PacketInHand;
 use super::{Association, Control, State, drops};
 use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::streams::chunk::widened;
 use crate::time::Time;
 

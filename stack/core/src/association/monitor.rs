@@ -13,12 +13,11 @@ use super::errors::End;
 use super::outbox::Control;
 use super::path_mtu;
 use super::verification::{HEARTBEAT_LEN, Verification};
+use crate::ids::{PathId, PathState};
 use crate::path::source::{Host, Sources};
-use crate::path::{
-    HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, Paths, StandardTimers,
-    heartbeat_interval,
-};
+use crate::path::{HeartbeatInfo, Pace, Path, Paths, StandardTimers, heartbeat_interval};
 use crate::send::Sender;
+use crate::settings::PathSettings;
 use crate::time::Time;
 
 /// A peer that has answered is still there for so long: as long as a handshake may take.

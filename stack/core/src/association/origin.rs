@@ -4,7 +4,7 @@ use tresse_wire::{Tsn, VerificationTag};
 
 use crate::auth::Offer;
 use crate::handshake::PeerParameters;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 /// How the association came to be, which is known for as long as it lasts.

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use tresse_wire::{AsconfNumber, Cwr, VerificationTag, padded};
 
-use crate::path::{Padding, PathId, Paths};
+use crate::ids::PathId;
+use crate::path::{Padding, Paths};
 
 /// At most this many wait at once: a flood of requests is not answered in full.
 const MAX_WAITING: usize = 64;

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use super::common::Common;
 use super::outbox::Control;
 use crate::event::TraceEvent;
+use crate::ids::{PathId, PathState};
 use crate::journal::Journal;
-use crate::path::{HeartbeatInfo, PathId, PathState, Paths};
+use crate::path::{HeartbeatInfo, Paths};
 use crate::send::Sender;
 use crate::time::Time;
 

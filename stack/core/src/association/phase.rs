@@ -2,7 +2,7 @@
 
 use super::closing::{Closing, Guard, Step};
 use super::opening::{Echo, Opening};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::state::State;
 use crate::time::Time;
 

@@ -6,7 +6,7 @@ use tresse_wire::CauseWriter;
 
 use super::{AcceptedCookie, Association, Control, Identity, Phase, State};
 use crate::event::Event;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 impl Association {

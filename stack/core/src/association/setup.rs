@@ -11,9 +11,10 @@ use super::incoming::PacketInHand;
 use super::opening::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
-use crate::event::{CloseReason, Event, LossCause};
+use crate::event::{CloseReason, Event};
 use crate::handshake::{Capabilities, PeerInit, PeerParameters, Refusal, read_init};
-use crate::path::{DOUBTED_AFTER, Path, PathId};
+use crate::ids::{LossCause, PathId};
+use crate::path::{DOUBTED_AFTER, Path};
 use crate::time::Time;
 
 /// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).

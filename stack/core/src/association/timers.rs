@@ -2,7 +2,7 @@
 
 use super::phase::Timer;
 use super::{Association, path_mtu};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 impl Association {

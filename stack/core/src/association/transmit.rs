@@ -12,7 +12,7 @@ use tresse_wire::PacketWriter;
 use super::outbox::Back;
 use super::{Association, path_mtu};
 use crate::datagram::{Ecn, Transmit};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;
 

@@ -3,7 +3,8 @@
 use tresse_wire::padded;
 
 use crate::datagram::headers;
-use crate::path::{HEARTBEAT_INFO_LEN, Path, PathId, Paths};
+use crate::ids::PathId;
+use crate::path::{HEARTBEAT_INFO_LEN, Path, Paths};
 use crate::profile::Profile;
 use crate::time::Time;
 

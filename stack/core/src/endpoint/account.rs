@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use slotmap::SlotMap;
 
-use super::AssociationId;
 use crate::association::Association;
+use crate::ids::AssociationId;
 use crate::memory::Allowance;
 
 /// Every association may offer a window of this many bytes while memory is short.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::AssociationId;
 use crate::association::Listing;
+use crate::ids::AssociationId;
 use crate::time::Time;
 
 /// Associations by what they wait for. Each knows itself where it stands (`association/listing.rs`).

@@ -1,9 +1,10 @@
 //! What one may ask or change of an endpoint's ports, and of an association on them.
 
-use super::{AssociationId, Endpoint};
+use super::Endpoint;
 use crate::config::{AssociationConfig, PortConfig};
 use crate::error::{AssociationError, NotOpened};
-use crate::path::{PathId, PathSettings};
+use crate::ids::{AssociationId, PathId};
+use crate::settings::PathSettings;
 use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
 use tresse_wire::Tsn;

@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::{AssociationId, Endpoint};
+use super::Endpoint;
 use crate::error::AddressError;
 use crate::event::AddressChange;
+use crate::ids::AssociationId;
 use crate::time::Time;
 
 impl Endpoint {

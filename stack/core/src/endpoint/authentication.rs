@@ -2,9 +2,10 @@
 
 use tresse_wire::{ChunkType, HmacIdentifier};
 
-use super::{AssociationId, Endpoint};
+use super::Endpoint;
 use crate::association::{Association, KeyChange};
 use crate::error::KeyError;
+use crate::ids::AssociationId;
 use crate::time::Time;
 
 /// How chunks of an association are authenticated (RFC 6458 §8.2.3, §8.2.4, §8.1.16, §8.1.20).

@@ -19,10 +19,10 @@
 
 use tresse_wire::{CommonHeader, VerificationTag};
 
-use super::AssociationId;
 use super::roll::Roll;
 use crate::association::Association;
 use crate::event::CloseReason;
+use crate::ids::AssociationId;
 use crate::state::State;
 
 impl Roll {

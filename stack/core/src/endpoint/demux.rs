@@ -7,8 +7,10 @@ use tresse_wire::{
 
 use super::desk::Desk;
 use super::handshake::Greeter;
-use super::{AssociationId, Datagram, Endpoint, drops};
+use super::{Endpoint, drops};
 use crate::association::sets_up;
+use crate::datagram::Datagram;
+use crate::ids::AssociationId;
 use crate::path::source::is_unicast;
 use crate::state::State;
 use crate::time::Time;

@@ -2,9 +2,10 @@
 
 use tresse_wire::Packet;
 
+use super::Association;
 use super::ports::Ports;
 use super::roll::Roll;
-use super::{Association, Datagram};
+use crate::datagram::Datagram;
 use crate::time::Time;
 
 /// A packet has a wrong checksum. Its association may report it, if all that can be checked here speaks for it: ports and tag.

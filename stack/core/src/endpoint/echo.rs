@@ -2,11 +2,11 @@
 
 use tresse_wire::{Auth, Chunk, ChunkType, Packet};
 
-use super::AssociationId;
 use super::cookie::Cookie;
 use super::desk::Desk;
 use crate::association::Association;
 use crate::auth::{Guard, Verdict};
+use crate::ids::AssociationId;
 
 //= RFC 4895 6.3-8 6.3-9 6.3-10
 /// Whether a packet with this COOKIE ECHO is taken, and then whether it was found to be authentic; `None` if it is

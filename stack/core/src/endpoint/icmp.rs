@@ -3,9 +3,10 @@
 
 use tresse_wire::ChunkType;
 
-use super::{AssociationId, Endpoint};
+use super::Endpoint;
 use crate::association::Association;
 use crate::datagram::Icmp;
+use crate::ids::AssociationId;
 use crate::time::Time;
 
 /// The part of a quoted packet that names its association.

@@ -11,9 +11,9 @@ use std::net::IpAddr;
 
 use tresse_wire::VerificationTag;
 
-use super::AssociationId;
 use super::peer_tags::{PeerTag, PeerTags};
 use crate::association::{Association, Identity, PeerKey};
+use crate::ids::AssociationId;
 
 /// The associations that are not closed.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use tresse_wire::{CommonHeader, Packet};
 
 use super::roll::Roll;
-use super::{AssociationId, Datagram};
 use crate::association::{Association, PeerKey, lookup_addresses};
+use crate::datagram::Datagram;
+use crate::ids::AssociationId;
 use crate::state::State;
 
 impl Roll {

@@ -36,11 +36,10 @@ use std::net::IpAddr;
 
 use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
-pub use crate::datagram::{Datagram, Icmp, IcmpKind, Transmit};
+use crate::datagram::{Datagram, Transmit};
 use crate::error::{AssociationError, NotOpened, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
-pub use crate::ids::AssociationId;
-use crate::path::PathId;
+use crate::ids::{AssociationId, PathId};
 use crate::path::source::{Sources, is_unicast};
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::rng::Rng;

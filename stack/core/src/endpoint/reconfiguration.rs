@@ -2,10 +2,11 @@
 
 use tresse_wire::StreamId;
 
-use super::{AssociationId, Endpoint};
+use super::Endpoint;
 use crate::association::Association;
 use crate::error::ReconfigurationError;
 use crate::event::ResetDirection;
+use crate::ids::AssociationId;
 use crate::time::Time;
 
 impl Endpoint {

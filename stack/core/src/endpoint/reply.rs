@@ -5,8 +5,7 @@ use std::net::IpAddr;
 
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
-use super::{Datagram, Transmit};
-use crate::datagram::{Ecn, IpLabels, headers};
+use crate::datagram::{Datagram, Ecn, IpLabels, Transmit, headers};
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;

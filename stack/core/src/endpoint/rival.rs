@@ -8,7 +8,8 @@
 use super::cookie::Cookie;
 use super::ports::Ports;
 use super::roll::Roll;
-use super::{AssociationId, Datagram};
+use crate::datagram::Datagram;
+use crate::ids::AssociationId;
 use crate::time::Time;
 use tresse_wire::CommonHeader;
 

@@ -3,7 +3,6 @@
 
 use slotmap::SlotMap;
 
-use super::AssociationId;
 use super::account::{Account, growth};
 use super::agenda::Agenda;
 use super::claims::Claims;
@@ -16,6 +15,7 @@ use crate::association::{AcceptedCookie, Association, Identity, PeerKey};
 use crate::datagram::Transmit;
 use crate::error::{NoAssociation, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
+use crate::ids::AssociationId;
 use crate::memory::Allowance;
 use crate::stats::{AssociationStats, EndpointStats};
 use crate::time::Time;

@@ -73,12 +73,12 @@ use tresse_wire::{
     PacketWriter, ParameterWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
 };
 
-use super::{AssociationId, Datagram, Endpoint, Transmit};
+use super::Endpoint;
 use crate::config::{AssociationConfig, EndpointConfig};
-use crate::datagram::{Ecn, IpLabels};
+use crate::datagram::{Datagram, Ecn, IpLabels, Transmit};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::extensions::Extensions;
-use crate::path::PathId;
+use crate::ids::{AssociationId, PathId};
 use crate::profile::Profile;
 use crate::state::State;
 use crate::time::Time;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::AssociationId;
 use crate::event::{Event, TraceEvent};
+use crate::ids::AssociationId;
 use crate::journal::Journal;
 use crate::time::Time;
 

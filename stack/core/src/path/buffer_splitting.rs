@@ -9,7 +9,7 @@
 //! `buffered` are the bytes that are not cumulatively acknowledged; the receive buffer is what the peer has room for and
 //! what is in flight.
 
-use super::PathId;
+use crate::ids::PathId;
 use crate::profile::{BufferSplitting, Profile};
 use crate::scoreboard::Scoreboard;
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::PathId;
+use crate::ids::PathId;
 use crate::rng::Rng;
 use crate::time::Time;
 

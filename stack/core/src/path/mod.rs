@@ -31,10 +31,9 @@ use std::time::Duration;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
-use crate::ids::MtuCause;
-pub use crate::ids::{PathId, PathState};
+use crate::ids::{MtuCause, PathId, PathState};
 use crate::profile::Profile;
-pub use crate::settings::PathSettings;
+use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;

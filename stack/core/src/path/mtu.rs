@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tresse_wire::COMMON_HEADER_LEN;
 
+use super::HeartbeatInfo;
 use super::mtu_search::{Padding, Search, Verdict};
-use super::{HeartbeatInfo, PathSettings};
 use crate::ids::{MtuCause, MtuSearchState};
 use crate::mtu_discovery::MtuDiscovery;
+use crate::settings::PathSettings;
 use crate::time::Time;
 
 /// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers

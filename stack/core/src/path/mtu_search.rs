@@ -28,9 +28,10 @@ use std::time::Duration;
 pub(crate) use probes::Padding;
 use probes::{MAX_PROBES, Probes};
 
-use super::{HeartbeatInfo, PathSettings};
+use super::HeartbeatInfo;
 use crate::ids::MtuSearchState;
 use crate::mtu_discovery::MtuDiscovery;
+use crate::settings::PathSettings;
 use crate::time::Time;
 
 //= RFC 8899 5.1.2-1

@@ -5,8 +5,9 @@ use std::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
 
-use super::{Pace, Path, PathId};
+use super::{Pace, Path};
 use crate::config::AssociationConfig;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::time::Time;
 

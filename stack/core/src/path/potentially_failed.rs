@@ -10,8 +10,9 @@
 //! Failures are errors, and with `limits.patience` also those that count as none. Forgiven is what
 //! `pf_forgives_spurious.rs` says; RFC 7829 forgives nothing.
 
-use super::{Leniency, PathSettings};
+use super::Leniency;
 use crate::profile::{NO_SWITCHOVER, Profile};
+use crate::settings::PathSettings;
 
 /// What was not answered in a row.
 #[derive(Clone, Copy, Debug)]

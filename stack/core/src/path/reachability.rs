@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Failures, Pace, PathSettings, PathState};
+use super::{Failures, Pace};
+use crate::ids::PathState;
 use crate::profile::Profile;
+use crate::settings::PathSettings;
 use crate::time::Time;
 
 /// What is known of a path.

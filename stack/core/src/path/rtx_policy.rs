@@ -4,8 +4,8 @@
 //! Idea: a retransmission holds up everything behind it, so it should take the path where it is
 //! least likely to be lost again or late.
 
-use super::PathId;
 use super::scheduler::PathView;
+use crate::ids::PathId;
 use crate::profile::{Profile, RetransmissionPolicy};
 
 /// The path for a chunk that was last sent on `last`, as the profile wants it; `None` if no path carries data.

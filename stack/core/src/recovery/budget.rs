@@ -63,7 +63,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::ranges::RangeSet;
 use crate::recovery::{Advisor, SackFacts, Sent};

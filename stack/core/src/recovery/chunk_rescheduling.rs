@@ -17,8 +17,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::profile::{ChunkRescheduling, Profile};
 use crate::recovery::{Advisor, Buffers};
 use crate::scoreboard::Scoreboard;

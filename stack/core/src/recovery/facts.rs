@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;
 

@@ -13,8 +13,7 @@ use super::{
     Advisor, Buffers, Decisions, Distrust, Evidence, Guess, Misses, NewData, Rule, SackFacts, Sent,
     TimerFacts,
 };
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, Eligibility, Scoreboard};
 use crate::time::Time;

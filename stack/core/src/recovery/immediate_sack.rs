@@ -17,7 +17,7 @@
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::Advisor;
 

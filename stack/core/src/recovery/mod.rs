@@ -33,8 +33,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, Eligibility, MissingRange, Scoreboard};
 use crate::time::Time;

@@ -117,7 +117,7 @@ mod tests {
     use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
     use super::*;
-    use crate::event::LossCause;
+    use crate::ids::LossCause;
     use crate::scoreboard::{AckOutcome, Eligibility};
 
     #[derive(Clone, Debug)]

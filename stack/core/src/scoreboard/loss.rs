@@ -1,8 +1,7 @@
 //! Chunks declared lost, and sent again.
 
 use super::{ChunkState, Outstanding, Scoreboard};
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::time::Time;
 
 /// Whether a chunk that is sent again can be declared lost by miss indications once more.

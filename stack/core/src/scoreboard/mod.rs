@@ -35,8 +35,7 @@ pub use loss::Eligibility;
 pub use missing::MissingRange;
 pub use outcome::{AckOutcome, LatestAck, PathAck};
 
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::profile::MultipathParameters;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;

@@ -102,8 +102,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_again_is_acknowledged_again_without_contradiction() {
-        use crate::event::LossCause;
-        use crate::ids::PathId;
+        use crate::ids::{LossCause, PathId};
         use crate::scoreboard::Eligibility;
         use crate::time::Time;
 

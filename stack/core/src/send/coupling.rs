@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use super::context::Context;
 use super::outbound::Outbound;
 use crate::congestion::{CongestionControl, Coupled, CoupledPath};
-use crate::path::{Path, PathId};
+use crate::ids::PathId;
+use crate::path::Path;
 use crate::time::Time;
 
 /// No round trip counts as shorter, in seconds: rates stay finite.

@@ -7,7 +7,8 @@ use super::context::Context;
 use super::outbound::Outbound;
 use super::zero_window::ZeroWindow;
 use crate::event::TraceEvent;
-use crate::path::{Pace, PathId, StandardTimers, Turn};
+use crate::ids::PathId;
+use crate::path::{Pace, StandardTimers, Turn};
 use crate::time::Time;
 
 impl Context<'_> {

@@ -6,7 +6,7 @@ use super::distribution::Distribution;
 use super::outbound::Outbound;
 use super::strategy::PathViews;
 use super::zero_window::{self, ZeroWindow};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::state::State;
 
 /// Looks at what waits and is outstanding, and at what lets packets leave that windows hold back, and the other way round; it

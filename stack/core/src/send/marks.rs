@@ -7,8 +7,8 @@ use tresse_wire::{Cwr, Ecne};
 
 use super::context::Context;
 use super::outbound::{MAX_TSNS, Outbound};
-use crate::event::{TraceEvent, WindowCause};
-use crate::path::PathId;
+use crate::event::TraceEvent;
+use crate::ids::{PathId, WindowCause};
 use crate::scoreboard::{PathAck, Scoreboard};
 
 impl Context<'_> {

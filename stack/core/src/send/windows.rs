@@ -3,8 +3,7 @@
 use super::context::Context;
 use super::outbound::Outbound;
 use crate::congestion::AckFacts;
-use crate::event::WindowCause;
-use crate::path::PathId;
+use crate::ids::{PathId, WindowCause};
 use crate::scoreboard::{AckOutcome, PathAck, RateSample};
 
 impl Context<'_> {

@@ -12,7 +12,7 @@ use super::removal::{Gone, add_path, remove_path};
 use super::{AddressChanges, Affected, Common};
 use crate::asconf::Turn;
 use crate::association::incoming::PacketInHand;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::path::source::is_usable;
 
 /// Bytes of an unrecognized parameter that are sent back: it fits every packet.

@@ -8,8 +8,9 @@ use super::{AddressChanges, Addresses, Common, Control};
 use crate::asconf::Request;
 use crate::error::AddressError;
 use crate::event::AddressChange;
+use crate::ids::PathId;
+use crate::path::Paths;
 use crate::path::source::{Sources, is_usable};
-use crate::path::{PathId, Paths};
 use crate::state::State;
 
 impl AddressChanges {

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use super::{AddressChanges, Affected, Common, Halves};
 use crate::association::addresses::source_beside;
 use crate::event::Event;
-use crate::path::{Path, PathId};
+use crate::ids::PathId;
+use crate::path::Path;
 
 /// A path whose address is none of the peer's any more, and where its work goes.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use super::requests::{Ask, Part};
 use super::responses::{Answer, Deferred, Seen, response};
 use super::{Answers, Common, Control, End, Halves, Reconfiguration, after_held};
 use crate::event::ReconfigurationOutcome;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::receive::Receiver;
 use crate::send::Sender;
 use crate::streams::stream_set::StreamSet;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::{AddStreams, ParameterWriter, RequestNumber, Tsn};
 
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
 

@@ -10,7 +10,8 @@ use tresse_wire::{
 use super::super::{Association, Control, State};
 use super::Leaving;
 use crate::event::TraceEvent;
-use crate::path::{Padding, PathId};
+use crate::ids::PathId;
+use crate::path::Padding;
 use crate::receive::SackForm;
 use crate::recovery::ticks;
 use crate::scoreboard::reported_tsns;

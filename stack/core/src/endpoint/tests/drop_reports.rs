@@ -5,7 +5,7 @@ mod attacks;
 use tresse_wire::{Chunk, PacketDrop};
 
 use super::*;
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use script::{FULL, PEER_TAG, PEER_TSN, PMDCS, packet, peer_fields, write_data};
 use sent::only;
 

@@ -2,7 +2,7 @@
 //! §7.3).
 
 use super::*;
-use crate::endpoint::{Icmp, IcmpKind};
+use crate::datagram::{Icmp, IcmpKind};
 use script::{FULL, PEER_TAG, PEER_TSN, PMDCS, packet};
 use sent::only;
 

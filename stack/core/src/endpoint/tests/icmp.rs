@@ -1,7 +1,7 @@
 //! ICMP messages (RFC 9260 §10), and the UDP port of the peer (RFC 6951 §5.4).
 
 use super::*;
-use crate::endpoint::{Icmp, IcmpKind};
+use crate::datagram::{Icmp, IcmpKind};
 use script::{PEER_TAG, PMDCS, packet};
 use sent::only;
 

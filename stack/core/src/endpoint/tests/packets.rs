@@ -163,9 +163,9 @@ fn a_full_chunk_and_a_sack_need_two_packets() {
 #[test]
 fn a_packet_is_as_large_as_its_own_path_takes() {
     let mut script = Script::multihomed(&standard(), 2);
-    let icmp = crate::endpoint::Icmp {
+    let icmp = crate::datagram::Icmp {
         destination: addresses(Side::Z, 1)[0],
-        kind: crate::endpoint::IcmpKind::TooBig { mtu: 1000 },
+        kind: crate::datagram::IcmpKind::TooBig { mtu: 1000 },
         quoted: Some(packet(PEER_TAG, |w| w.cookie_ack()).into()),
     };
     script.end.handle_icmp(script.now, &icmp);

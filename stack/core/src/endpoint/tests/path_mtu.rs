@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::*;
-use crate::endpoint::{Icmp, IcmpKind};
+use crate::datagram::{Icmp, IcmpKind};
 use crate::stats::PathStats;
 use crate::{LossCause, MtuDiscovery, PathState, TraceEvent};
 

@@ -1,7 +1,7 @@
 //! The search, on paths of many sizes.
 
 use super::*;
-use crate::path::PathId;
+use crate::ids::PathId;
 
 const RTT: Duration = Duration::from_millis(100);
 const TIMES: [Option<Duration>; 2] = [Some(RTT), Some(Duration::from_millis(300))];

@@ -18,7 +18,7 @@
 
 use super::correction::Correction;
 use super::{PathScheduler, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 #[derive(Debug, Default)]
 pub(crate) struct Blest {

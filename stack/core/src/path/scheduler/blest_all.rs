@@ -15,7 +15,7 @@
 
 use super::correction::Correction;
 use super::{PathScheduler, PathView, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 /// Packets between two corrections at most: windows may be unlimited.
 const MOST: usize = 10_000;

@@ -15,7 +15,7 @@
 //! ```
 
 use super::{PathScheduler, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 /// Hysteresis of waiting (§4.1 of the paper).
 const BETA: f64 = 0.25;

@@ -3,7 +3,7 @@
 //! `next = open path with the smallest SRTT`
 
 use super::{PathScheduler, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 #[derive(Debug, Default)]
 pub(crate) struct MinRtt;

@@ -15,8 +15,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::PathId;
-use crate::ids::LossCause;
+use crate::ids::{LossCause, PathId};
 use crate::profile;
 use blest::Blest;
 use blest_all::BlestAll;

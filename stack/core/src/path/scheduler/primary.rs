@@ -1,7 +1,7 @@
 //! The primary path alone, as RFC 9260 §6.4 sends; another one only when it cannot be used.
 
 use super::{PathScheduler, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 #[derive(Debug, Default)]
 pub(crate) struct Primary;

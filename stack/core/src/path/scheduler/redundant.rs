@@ -6,8 +6,7 @@
 
 use super::min_rtt::MinRtt;
 use super::{PathScheduler, View};
-use crate::ids::LossCause;
-use crate::path::PathId;
+use crate::ids::{LossCause, PathId};
 
 #[derive(Debug, Default)]
 pub(crate) struct Redundant;

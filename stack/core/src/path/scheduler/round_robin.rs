@@ -6,7 +6,7 @@
 //! `next = first open path after the last one used, in the order of the addresses`
 
 use super::{PathScheduler, View};
-use crate::path::PathId;
+use crate::ids::PathId;
 
 #[derive(Debug, Default)]
 pub(crate) struct RoundRobin {

@@ -8,7 +8,7 @@
 //! A threshold of 0 never fires: with small packets the byte count says nothing about how many
 //! packets are left, which is the imprecision that the packet version removes.
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 

@@ -10,7 +10,7 @@
 //! left it), or with `count = "not-cumulatively-acked"` also the gap-acknowledged ones, as
 //! RFC 5827 §3.2 defines `oseg`; then `oseg - 1` packets must have been acknowledged by gap blocks.
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::{OutstandingCount, Profile};
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 

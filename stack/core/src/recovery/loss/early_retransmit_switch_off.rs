@@ -10,7 +10,7 @@
 //! Difference: thin fast retransmit, which lowers the threshold in the same way, is treated alike.
 
 use super::suspects::Suspects;
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Distrust, Evidence, SackFacts, Sent};
 

@@ -10,7 +10,7 @@
 //! sent before (Figure 3.9). One packet for each SACK, or copies would multiply, since each of them
 //! brings a SACK.
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, Rule, SackFacts};
 use crate::scoreboard::Eligibility;

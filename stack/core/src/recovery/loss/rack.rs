@@ -32,8 +32,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::suspects::Suspects;
-use crate::event::LossCause;
-use crate::ids::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Distrust, Evidence, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};

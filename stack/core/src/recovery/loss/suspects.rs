@@ -5,7 +5,7 @@
 //! A probe, a copy that rode along or a timeout repeats chunks that have arrived whenever a SACK was
 //! lost; that says nothing about reordering.
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::ranges::RangeSet;
 
 /// This many sequence numbers behind the Cumulative TSN Ack Point no duplicate report is expected.

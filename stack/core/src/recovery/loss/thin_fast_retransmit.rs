@@ -7,7 +7,7 @@
 //! `lost(c) <=> thin and misses(c) >= 1`, evaluated on SACKs that struck `c`. Thick streams keep
 //! the threshold of fast retransmit.
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::endpoint::tests::{Pair, Side, profile};
-use crate::event::{LossCause, TraceEvent};
+use crate::event::TraceEvent;
+use crate::ids::LossCause;
 use crate::time::Time;
 
 use super::traces;

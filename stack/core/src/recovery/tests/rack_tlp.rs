@@ -1,7 +1,7 @@
 //! RACK, tail loss probes and Proportional Rate Reduction (RFC 8985, RFC 6937). RTT is 100 ms.
 
 use super::story::Story;
-use crate::event::LossCause;
+use crate::ids::LossCause;
 
 const QUICK: &str = "[sack]\ndelay_ms = 50\npeer_delay_ms = 50\n[tail_loss_probe]\n";
 

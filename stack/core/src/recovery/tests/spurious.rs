@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use crate::endpoint::tests::{Pair, Side, profile};
-use crate::event::LossCause;
+use crate::ids::LossCause;
 
 const QUICK: &str = "
 [rto]

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{render, traces};
-use crate::endpoint::AssociationId;
 use crate::endpoint::tests::{Pair, Sent, Side, profile};
-use crate::ids::PathId;
+use crate::ids::{AssociationId, PathId};
 use crate::stats::AssociationStats;
 use crate::time::Time;
 

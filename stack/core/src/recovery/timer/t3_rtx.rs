@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::profile::Profile;
 
 /// What to do with the timer of a path.

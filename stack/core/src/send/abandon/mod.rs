@@ -25,8 +25,8 @@ use tresse_wire::{PacketWriter, StreamId};
 
 use super::context::Context;
 use super::outbound::{Outbound, join};
-use crate::event::{Event, LossCause, SendFailure, TraceEvent};
-use crate::path::PathId;
+use crate::event::{Event, SendFailure, TraceEvent};
+use crate::ids::{LossCause, PathId};
 use crate::reliability::Reliability;
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::Policy;

@@ -5,8 +5,9 @@ use tresse_wire::StreamId;
 
 use super::{DataPacket, Sender, Work};
 use crate::config::AssociationConfig;
-use crate::event::{LossCause, SendFailure, SendOptions};
-use crate::path::{PathId, Paths};
+use crate::event::{SendFailure, SendOptions};
+use crate::ids::{LossCause, PathId};
+use crate::path::Paths;
 use crate::reliability::Reliability;
 use crate::scoreboard::Outstanding;
 use crate::send::abandon::Abandonment;

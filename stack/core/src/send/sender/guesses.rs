@@ -1,7 +1,8 @@
 //! What is sent although it is perhaps in vain: from when on, and what waits for RFC 9260 instead.
 
 use super::Sender;
-use crate::path::{Path, PathId};
+use crate::ids::PathId;
+use crate::path::Path;
 use crate::recovery::Guess;
 use crate::send::context::Context;
 use crate::time::Time;

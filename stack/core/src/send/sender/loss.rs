@@ -6,8 +6,8 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::{SackMarks, Sender, Work};
-use crate::event::{LossCause, TraceEvent, WindowCause};
-use crate::path::PathId;
+use crate::event::TraceEvent;
+use crate::ids::{LossCause, PathId, WindowCause};
 use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, Trigger, Verdict};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::context::Context;

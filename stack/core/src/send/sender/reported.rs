@@ -10,7 +10,7 @@ use tresse_wire::{
 use super::super::context::Context;
 use super::write::write_chunk;
 use super::{DamagedSack, Sender};
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::path::Path;
 use crate::scoreboard::{Outstanding, Scoreboard};
 use crate::time::Time;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Sender;
 use crate::event::TraceEvent;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::recovery::RtoMin;
 use crate::scoreboard::LatestAck;
 use crate::send::context::Context;

@@ -4,8 +4,8 @@
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
 use super::{SackMarks, Sender, Work};
-use crate::event::{LossCause, TraceEvent};
-use crate::path::PathId;
+use crate::event::TraceEvent;
+use crate::ids::{LossCause, PathId};
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 use crate::send::context::Context;
 use crate::send::gate;

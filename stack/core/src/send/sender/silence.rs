@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::Sender;
 use crate::config::AssociationConfig;
-use crate::path::{Path, PathId, Paths};
+use crate::ids::PathId;
+use crate::path::{Path, Paths};
 use crate::profile::Profile;
 use crate::recovery::PathFacts;
 use crate::scoreboard::Scoreboard;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Sender;
-use crate::event::{LossCause, TraceEvent};
-use crate::path::PathId;
+use crate::event::TraceEvent;
+use crate::ids::{LossCause, PathId};
 use crate::recovery::Recovery;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::AckOutcome;

@@ -8,7 +8,8 @@ use tresse_wire::{DataFlags, padded};
 
 use super::Sender;
 use crate::event::TraceEvent;
-use crate::path::{PathId, Paths};
+use crate::ids::PathId;
+use crate::path::Paths;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};

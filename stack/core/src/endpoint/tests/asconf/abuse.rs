@@ -117,7 +117,7 @@ fn a_stranger_changes_nothing() {
 /// A peer may add the address of a host that has no SCTP, or no such UDP port, and says so.
 #[test]
 fn an_address_that_is_not_confirmed_ends_nothing() {
-    use crate::endpoint::{Icmp, IcmpKind};
+    use crate::datagram::{Icmp, IcmpKind};
     let mut peer = peer(&config(), 1);
     let list = add(1, z(1));
     peer.give(asconf(FIRST, z(0), &list));

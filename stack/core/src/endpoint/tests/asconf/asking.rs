@@ -21,7 +21,7 @@ fn an_address_is_added_and_verified_before_it_is_used() {
     assert_eq!(outcomes(&pair, Side::A), [(AddressChange::Add, a(1), AddressOutcome::Done)]);
     assert_eq!(locals(&mut pair, Side::A, id), [a(0), a(1)]);
     let states: Vec<_> = pair.end(Side::Z).path_stats(peer).iter().map(|p| p.state).collect();
-    assert_eq!(states, [crate::path::PathState::Active; 2]);
+    assert_eq!(states, [crate::ids::PathState::Active; 2]);
     let asconfs = pair.sent(Side::A, ChunkType::ASCONF);
     assert_eq!(asconfs.len(), 1);
     assert_eq!(asconfs[0].types(), [ChunkType::AUTH, ChunkType::ASCONF]);

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::WindowCause;
+use crate::ids::WindowCause;
 
 fn draw(n: u64, salt: u64, seed: u64) -> u64 {
     let mut x = (n ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt;

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::error::ReconfigurationError;
-use crate::path::{PathId, PathSettings, PathState};
+use crate::ids::{PathId, PathState};
+use crate::settings::PathSettings;
 
 //= RFC 6525 5.1.1-1 4.1-2 4.2-2 4.3-2 4.4-3 4.5-3 4.6-3
 #[test]

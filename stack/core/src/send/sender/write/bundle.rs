@@ -2,7 +2,7 @@
 //! data, and what leaves before T3-rtx expires.
 
 use super::packet::{DataPacket, Plan, What};
-use crate::event::LossCause;
+use crate::ids::LossCause;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Recovery, Worth};
 use crate::scoreboard::Outstanding;

@@ -3,7 +3,8 @@
 use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn};
 
 use super::packet::DataPacket;
-use crate::event::{LossCause, TraceEvent};
+use crate::event::TraceEvent;
+use crate::ids::LossCause;
 use crate::recovery::Sent;
 use crate::scoreboard::{NewChunk, Scoreboard};
 use crate::send::context::Context;

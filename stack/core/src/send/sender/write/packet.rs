@@ -2,8 +2,7 @@
 
 use tresse_wire::PacketWriter;
 
-use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::{LossCause, PathId};
 use crate::send::distribution::Copies;
 
 /// The packet with DATA that leaves next.
