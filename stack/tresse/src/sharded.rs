@@ -106,9 +106,9 @@ impl ShardedEndpoint {
         }
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(io::Error::other)?;
-        let cores = tresse_core::Endpoint::parts(&sctp, seed, count);
+        let cores = tresse_core::Endpoint::shards(&sctp, seed, count);
         let (team, incoming) = (Team::new(), Arc::<Notify>::default());
-        let key = cores[0].part_key().map_or([0, 1], tresse_core::PartKey::numbers);
+        let key = cores[0].shard_key().map_or([0, 1], tresse_core::ShardKey::numbers);
         let (mut endpoints, mut drivers) = (Vec::new(), Vec::new());
         for (index, core) in cores.into_iter().enumerate() {
             socket.shard = Some(Shard { index: index as u16, count, key });

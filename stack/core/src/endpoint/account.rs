@@ -19,7 +19,7 @@ const LEAST_SHARE: usize = 64 << 10;
 /// What has ended and waits to be read counts as sixteen times as much: nothing of it moves, and lists
 /// of those who do move can be long.
 const ENDED: u16 = 8;
-/// One that holds no more than its part of a half of the memory is not ended as long as another holds more.
+/// One that holds no more than its share of a half of the memory is not ended as long as another holds more.
 const OVER: u16 = 256;
 /// This many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;
@@ -42,7 +42,7 @@ pub(super) struct Account {
     unseen: usize,
     /// This many are enough to look at them: none while memory is short.
     tolerance: usize,
-    /// Associations by the logarithm of what they hold, beyond what moves, those that hold more than their part above all
+    /// Associations by the logarithm of what they hold, beyond what moves, those that hold more than their share above all
     /// others; those that have ended, if there is something to read.
     by_size: BTreeSet<(u16, AssociationId)>,
 }
@@ -110,7 +110,7 @@ impl Account {
             true if association.readable() == 0 => 0,
             true => OVER + ENDED + size_class(held),
             false if self.is_short() => {
-                let over = if held > self.part() { OVER } else { 0 };
+                let over = if held > self.share() { OVER } else { 0 };
                 over + size_class(association.excess())
             }
             _ => size_class(held),
@@ -140,8 +140,8 @@ impl Account {
         self.by_size.remove(&(association.listing.size_class(), id));
     }
 
-    /// The part of each of a half of the memory.
-    fn part(&self) -> usize {
+    /// What each may hold: its share of a half of the memory.
+    fn share(&self) -> usize {
         self.limit / 2 / self.holders.max(1)
     }
 

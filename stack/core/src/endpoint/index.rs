@@ -32,7 +32,7 @@ pub(super) struct Index {
 
 impl Index {
     /// That of a shard of an endpoint, which tells what comes and goes; `peer_tags`: the tags of the peers of all shards.
-    pub(super) fn of_part(peer_tags: PeerTags) -> Index {
+    pub(super) fn of_shard(peer_tags: PeerTags) -> Index {
         Index { peer_tags: Some(peer_tags), changes: Some(VecDeque::new()), ..Index::default() }
     }
 

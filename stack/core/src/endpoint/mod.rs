@@ -18,7 +18,6 @@ mod icmp;
 mod index;
 mod init_ack;
 mod lookup;
-mod part;
 mod past;
 mod peer_tags;
 mod ports;
@@ -28,6 +27,7 @@ mod reply;
 mod rival;
 mod roll;
 mod shard;
+mod shards;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tidings;
@@ -49,13 +49,13 @@ pub use authentication::AuthenticationInfo;
 use bytes::Bytes;
 use handshake::Greeter;
 use index::Index;
-use part::Part;
-pub use part::PartKey;
 use peer_tags::PeerTags;
 use ports::Ports;
 use random::Numbers;
 use reply::Replies;
 use roll::Roll;
+use shard::Shard;
+pub use shard::ShardKey;
 use tresse_wire::StreamId;
 
 /// One local SCTP port, or several, and all associations on them, without IO.
@@ -84,14 +84,14 @@ pub struct Endpoint {
 impl Endpoint {
     /// An endpoint whose tags, nonces and keys follow from `seed`.
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Endpoint {
-        Endpoint::with_part(config, seed, None)
+        Endpoint::with_shard(config, seed, None)
     }
 
     /// An endpoint, or one of several shards of one.
-    fn with_part(
+    fn with_shard(
         config: EndpointConfig,
         seed: [u8; 32],
-        part: Option<(Part, PeerTags)>,
+        shard: Option<(Shard, PeerTags)>,
     ) -> Endpoint {
         let mut rng = Rng::from_seed(seed);
         let EndpointConfig {
@@ -116,15 +116,15 @@ impl Endpoint {
             };
             ports.open(local_port, port);
         }
-        let (part, index) = match part {
-            Some((part, tags)) => (Some(part), Index::of_part(tags)),
+        let (shard, index) = match shard {
+            Some((shard, tags)) => (Some(shard), Index::of_shard(tags)),
             None => (None, Index::default()),
         };
         Endpoint {
             ports,
             roll: Roll::new(max_associations, memory, index),
             greeter: Greeter::new(&mut rng),
-            numbers: Numbers::new(rng, part),
+            numbers: Numbers::new(rng, shard),
             replies: Replies::default(),
             stats: EndpointStats::default(),
         }

@@ -18,7 +18,7 @@ pub(super) type PeerTag = (u16, u16, u32);
 /// Whose peer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owner {
-    part: u32,
+    shard: u32,
     /// The shard has called it, and not been called.
     called: bool,
 }
@@ -26,15 +26,15 @@ struct Owner {
 /// The list of all shards, as one of them sees it.
 #[derive(Clone, Debug)]
 pub(super) struct PeerTags {
-    part: u32,
+    shard: u32,
     all: Arc<Mutex<BTreeMap<PeerTag, Owner>>>,
 }
 
 impl PeerTags {
     /// One for each of `count` shards.
-    pub(super) fn of_parts(count: u32) -> impl Iterator<Item = PeerTags> {
+    pub(super) fn of_shards(count: u32) -> impl Iterator<Item = PeerTags> {
         let all = Arc::default();
-        (0..count).map(move |part| PeerTags { part, all: Arc::clone(&all) })
+        (0..count).map(move |shard| PeerTags { shard, all: Arc::clone(&all) })
     }
 
     /// Each change is a single one: nothing is half done where a shard has panicked.
@@ -44,13 +44,13 @@ impl PeerTags {
 
     /// This shard has an association with that peer. Who came first keeps it.
     pub(super) fn add(&self, tag: PeerTag, called: bool) {
-        self.all().entry(tag).or_insert(Owner { part: self.part, called });
+        self.all().entry(tag).or_insert(Owner { shard: self.shard, called });
     }
 
     /// It has none any more.
     pub(super) fn remove(&self, tag: PeerTag) {
         let mut all = self.all();
-        if all.get(&tag).is_some_and(|owner| owner.part == self.part) {
+        if all.get(&tag).is_some_and(|owner| owner.shard == self.shard) {
             all.remove(&tag);
         }
     }
@@ -58,6 +58,6 @@ impl PeerTags {
     /// Whether another shard has an association with that peer; `Some(true)` if that shard has called it.
     pub(super) fn elsewhere(&self, tag: PeerTag) -> Option<bool> {
         let owner = self.all().get(&tag).copied();
-        owner.filter(|owner| owner.part != self.part).map(|owner| owner.called)
+        owner.filter(|owner| owner.shard != self.shard).map(|owner| owner.called)
     }
 }

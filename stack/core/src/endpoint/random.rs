@@ -3,7 +3,7 @@
 use tresse_wire::{Tsn, VerificationTag};
 
 use super::index::Index;
-use super::part::Part;
+use super::shard::Shard;
 use crate::auth::Offer;
 use crate::config::AssociationConfig;
 use crate::rng::Rng;
@@ -13,35 +13,35 @@ use crate::rng::Rng;
 pub(super) struct Numbers {
     rng: Rng,
     /// If the endpoint is only a shard of one: which tags are its own.
-    part: Option<Part>,
+    shard: Option<Shard>,
     /// What every association begins with, for tests of wrap-around.
     #[cfg(test)]
     first_tsn: Option<Tsn>,
 }
 
 impl Numbers {
-    pub(super) fn new(rng: Rng, part: Option<Part>) -> Numbers {
+    pub(super) fn new(rng: Rng, shard: Option<Shard>) -> Numbers {
         Numbers {
             rng,
-            part,
+            shard,
             #[cfg(test)]
             first_tsn: None,
         }
     }
 
     /// The shard that the endpoint is.
-    pub(super) const fn part(&self) -> Option<Part> {
-        self.part
+    pub(super) const fn shard(&self) -> Option<Shard> {
+        self.shard
     }
 
     /// How many shards there are.
-    pub(super) fn parts(&self) -> u32 {
-        self.part.map_or(1, Part::count)
+    pub(super) fn shards(&self) -> u32 {
+        self.shard.map_or(1, Shard::count)
     }
 
     /// Of a limit, the share of this shard: what a source does is spread over all.
     pub(super) fn share_of(&self, limit: u32) -> u32 {
-        limit.div_ceil(self.parts())
+        limit.div_ceil(self.shards())
     }
 
     /// For secrets.
@@ -63,7 +63,7 @@ impl Numbers {
     pub(super) fn fresh_tag(&mut self, index: &Index) -> VerificationTag {
         loop {
             let tag = self.rng.next_nonzero_u32();
-            let ours = self.part.is_none_or(|part| part.owns(tag));
+            let ours = self.shard.is_none_or(|shard| shard.owns(tag));
             if ours && index.of_tag(tag).is_none() {
                 return VerificationTag(tag);
             }

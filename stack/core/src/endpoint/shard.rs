@@ -1,139 +1,91 @@
-//! An endpoint in several shards, each with its own associations, so that several processors can work at
-//! once. The shards know nothing of each other but the tags of their peers (`peer_tags`): whoever drives them takes
-//! packets to the right one.
+//! Which shard of an endpoint a verification tag or an INIT is for, by a rule that nobody outside knows.
 
 use std::net::IpAddr;
 
-use tresse_wire::Packet;
-
-use super::Endpoint;
-use super::part::{Part, PartKey};
-use super::peer_tags::PeerTags;
 use crate::association::PeerKey;
-use crate::config::EndpointConfig;
 use crate::rng::Rng;
 
-impl Endpoint {
-    /// The shards of one endpoint. Each gives its associations only verification tags that are its own by
-    /// [`PartKey`]. Each may have as many associations and as much memory as `config` says, divided by
-    /// `count`.
-    ///
-    /// # Panics
-    /// When `count` is 0.
-    #[must_use]
-    pub fn parts(config: &EndpointConfig, seed: [u8; 32], count: u16) -> Vec<Endpoint> {
-        let mut seeds = Rng::from_seed(seed);
-        let key = PartKey::new(&mut seeds);
-        let most = config.max_associations.div_ceil(usize::from(count));
-        let memory = config.memory / usize::from(count);
-        Part::all(key, count)
-            .zip(PeerTags::of_parts(count.into()))
-            .map(|(part, tags)| {
-                let mut seed = [0; 32];
-                seeds.fill(&mut seed);
-                let config = EndpointConfig { max_associations: most, memory, ..config.clone() };
-                Endpoint::with_part(config, seed, Some((part, tags)))
-            })
-            .collect()
-    }
+/// Which shard of an endpoint this is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shard {
+    index: u32,
+    count: u32,
+    key: ShardKey,
+}
 
-    /// The secret that says which verification tags are this shard's; `None` if it is no shard.
-    #[must_use]
-    pub fn part_key(&self) -> Option<PartKey> {
-        self.numbers.part().map(Part::key)
-    }
+/// The secret that spreads verification tags over the [shards](crate::Endpoint::shards) of an endpoint. Whoever knows a tag
+/// does not know which shard has it, so that nobody can see to it that all his associations have one processor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ShardKey([u32; 2]);
 
-    /// Whether another shard may know more of a packet than this one; only the first bytes are looked
-    /// at. `None`: it belongs here. Otherwise it belongs to the shard that has an association with this
-    /// peer; if there is none, to the shard with this number.
-    ///
-    /// An INIT through UDP may stay where the system has put it. On raw IP all arrive at one shard, which
-    /// spreads them by the peer's address and port.
-    #[must_use]
-    pub fn elsewhere(
-        &self,
-        source: IpAddr,
-        encapsulation: Option<u16>,
-        packet: &[u8],
-    ) -> Option<(PeerKey, usize)> {
-        let part = self.numbers.part()?;
-        let header = Packet::parse_unverified(packet).ok()?.header();
-        let tag = header.verification_tag.0;
-        let peer = PeerKey {
-            local_port: header.destination_port,
-            address: source,
-            remote_port: header.source_port,
-            encapsulation,
-        };
-        let index = self.roll.index();
-        if index.of_tag(tag).is_some() || index.of_peer(&peer).is_some() {
-            return None;
-        }
-        let number = match (tag, encapsulation) {
-            (0, Some(_)) => part.index(),
-            (0, None) => part.of_peer(&peer),
-            _ => part.of_tag(tag),
-        };
-        (part.count() > 1).then_some((peer, number as usize))
-    }
-
-    /// The next peer that this shard has an association with (`true`), or no longer has one with. Tells
-    /// of the shards of an endpoint only.
-    pub fn poll_peer(&mut self) -> Option<(PeerKey, bool)> {
-        self.roll.next_change()
+impl std::fmt::Debug for ShardKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShardKey(..)")
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packet(tag: u32, port: u16) -> Vec<u8> {
-        let mut packet = [&port.to_be_bytes()[..], &5000u16.to_be_bytes()].concat();
-        packet.extend([tag.to_be_bytes(), [0; 4]].concat());
-        // An INIT with an initiate tag that its sender always chooses alike.
-        packet.extend([1, 0, 0, 20, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
-        packet
+impl ShardKey {
+    pub(super) fn new(rng: &mut Rng) -> ShardKey {
+        ShardKey([rng.next_u32(), rng.next_u32() | 1])
     }
 
-    #[test]
-    fn nobody_chooses_a_part_by_a_tag() {
-        let config = EndpointConfig::default();
-        let source = IpAddr::from([10, 0, 0, 1]);
-        let place = |parts: &[Endpoint], encapsulation, packet: &[u8]| {
-            parts[0].elsewhere(source, encapsulation, packet).map(|(_, number)| number)
+    /// The two numbers (x, m) of the rule, for those who must apply it, such as a filter of the kernel. In 32 bits, beginning with
+    /// `a = tag ^ x`, twice: `a = a * m`, `a = a ^ (a >> 16)`. The shard is `a` modulo the number of shards.
+    #[must_use]
+    pub fn numbers(self) -> [u32; 2] {
+        self.0
+    }
+
+    fn mix(self, number: u32) -> u32 {
+        let [x, m] = self.0;
+        let round = |a: u32| {
+            let a = a.wrapping_mul(m);
+            a ^ a >> 16
         };
-        let (one, other) =
-            (Endpoint::parts(&config, [1; 32], 4), Endpoint::parts(&config, [2; 32], 4));
-        // Tags with one remainder, and INITs from ports with one remainder, go to all shards, and to others
-        // when the secret is another one.
-        let tags: Vec<_> = (1..1000).map(|n| packet(4 * n, 7)).collect();
-        let inits: Vec<_> = (1..1000).map(|n| packet(0, 4 * n)).collect();
-        for packets in [tags, inits] {
-            let places = |parts: &[Endpoint]| -> Vec<usize> {
-                packets.iter().map(|p| place(parts, None, p).unwrap()).collect()
-            };
-            let (ones, others) = (places(&one), places(&other));
-            for part in 0..4 {
-                let count = ones.iter().filter(|place| **place == part).count();
-                assert!((150..350).contains(&count), "{count} of 999 for part {part}");
-            }
-            let same = ones.iter().zip(&others).filter(|(a, b)| a == b).count();
-            assert!(same < 500, "{same} of 999 go the same way");
-        }
-        // What came through UDP stays where the kernel has put it.
-        assert_eq!(place(&one, Some(9899), &packet(0, 9)), Some(0));
+        round(round(number ^ x))
+    }
+}
+
+impl Shard {
+    /// All shards of one endpoint.
+    pub(super) fn all(key: ShardKey, count: u16) -> impl Iterator<Item = Shard> {
+        let count = count.into();
+        (0..count).map(move |index| Shard { index, count, key })
     }
 
-    #[test]
-    fn a_part_gives_out_its_own_tags() {
-        let mut parts = Endpoint::parts(&EndpointConfig::default(), [3; 32], 3);
-        for index in 0..3 {
-            let Endpoint { numbers, roll, .. } = &mut parts[index];
-            let tag = numbers.fresh_tag(roll.index()).0;
-            let (_, number) =
-                parts[0].elsewhere([10, 0, 0, 1].into(), None, &packet(tag, 7)).unwrap();
-            assert_eq!(number, index);
-        }
+    /// The shard that a verification tag is of.
+    pub(super) fn of_tag(self, tag: u32) -> u32 {
+        self.key.mix(tag) % self.count
+    }
+
+    /// The shard that an INIT of this peer is for.
+    pub(super) fn of_peer(self, peer: &PeerKey) -> u32 {
+        let address = match peer.address {
+            IpAddr::V4(a) => a.to_ipv6_mapped(),
+            IpAddr::V6(a) => a,
+        };
+        let ports = u32::from(peer.remote_port) << 16 | u32::from(peer.local_port);
+        let words = address.octets();
+        let words = words.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
+        words.chain([ports]).fold(0, |sum, word| self.key.mix(sum ^ word)) % self.count
+    }
+
+    /// Its number, from 0.
+    pub(super) fn index(self) -> u32 {
+        self.index
+    }
+
+    pub(super) fn key(self) -> ShardKey {
+        self.key
+    }
+
+    /// How many there are.
+    pub(super) fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Whether it may give this verification tag to an association.
+    pub(super) fn owns(self, tag: u32) -> bool {
+        self.of_tag(tag) == self.index
     }
 }

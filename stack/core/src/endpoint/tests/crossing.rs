@@ -90,23 +90,23 @@ fn an_init_with_the_tag_of_the_peer_is_one_of_a_collision_wherever_it_comes_from
     assert_eq!(script.state(), State::Established);
 }
 
-/// Two parts of one endpoint: the first one has called the peer, whose INIT reaches the second one.
-fn parts() -> [Script; 2] {
+/// Two shards of one endpoint: the first one has called the peer, whose INIT reaches the second one.
+fn shards() -> [Script; 2] {
     let config = EndpointConfig {
         local_addresses: addresses(Side::A, 1),
         accept: true,
         association: standard(),
         ..EndpointConfig::default()
     };
-    let mut scripts = Endpoint::parts(&config, [1; 32], 2).into_iter().map(Script::with_end);
+    let mut scripts = Endpoint::shards(&config, [1; 32], 2).into_iter().map(Script::with_end);
     let mut both = [scripts.next().unwrap(), scripts.next().unwrap()];
     both[0].connect(&standard(), &ways()[1..]);
     both
 }
 
 #[test]
-fn a_call_of_another_part_that_is_answered_first_is_the_only_one() {
-    let [mut calling, mut called] = parts();
+fn a_call_of_another_shard_that_is_answered_first_is_the_only_one() {
+    let [mut calling, mut called] = shards();
     let (tag, cookie) = is_called(&mut called);
     assert_eq!(types(&is_answered(&mut calling)), [[ChunkType::COOKIE_ECHO]]);
     assert!(called.give_from(ways()[0], init_packet(&peer_fields(), &[])).is_empty());
@@ -122,8 +122,8 @@ fn a_call_of_another_part_that_is_answered_first_is_the_only_one() {
 }
 
 #[test]
-fn a_call_ends_when_the_peer_turns_out_to_have_called_another_part() {
-    let [mut calling, mut called] = parts();
+fn a_call_ends_when_the_peer_turns_out_to_have_called_another_shard() {
+    let [mut calling, mut called] = shards();
     let (tag, cookie) = is_called(&mut called);
     called.give_from(ways()[0], packet(tag, |w| w.cookie_echo(&cookie)));
     assert_eq!(called.end.associations().len(), 1);

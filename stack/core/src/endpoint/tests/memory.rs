@@ -140,7 +140,7 @@ fn windows_shrink_but_no_promise_is_broken() {
         assert!(crowd.script.end.recv(now, id).is_some());
     }
     assert!(windows.iter().all(|window| *window > MIB / 2), "who reads has a window");
-    // Who comes now is told of its part of one half, and does not read.
+    // Who comes now is told of its share of one half, and does not read.
     crowd.script.poll();
     crowd.join().unwrap();
     let mut narrow = Vec::new();
