@@ -10,7 +10,7 @@ use tresse_wire::{
 
 use crate::asconf::AUTHENTICATED;
 use crate::auth::{Offer, OfferReader};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, Families};
 use crate::extensions;
 use crate::path::MAX_PATHS;
 use crate::path::source::is_usable;
@@ -177,32 +177,16 @@ impl Capabilities {
     }
 }
 
-/// Families of addresses that a peer can use (RFC 9260 §3.3.2.1.5, §5.1.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Families {
-    v4: bool,
-    v6: bool,
-}
-
-impl Families {
-    /// RFC 9260 §3.3.2, note 4: who lists none supports all.
-    const ALL: Families = Families { v4: true, v6: true };
-
-    pub(crate) fn include(self, address: IpAddr) -> bool {
-        if address.is_ipv4() { self.v4 } else { self.v6 }
-    }
-
-    //= RFC 9260 3.3.2.1.5-1 5.1.2-8 5.1.2-9 5.1.2-10 5.1.2-11
-    /// Those of the parameter `listed`, and those of `addresses`, which the peer uses: §5.1.2 has what "is
-    /// not listed ... also be considered as supported".
-    fn of(listed: ParameterTypes<'_>, addresses: &[IpAddr]) -> Families {
-        Families {
-            v4: listed.contains(&ParameterType::IPV4_ADDRESS.0)
-                || addresses.iter().any(IpAddr::is_ipv4),
-            v6: listed.contains(&ParameterType::IPV6_ADDRESS.0)
-                || addresses.iter().any(IpAddr::is_ipv6),
-        }
-    }
+//= RFC 9260 3.3.2.1.5-1 5.1.2-8 5.1.2-9 5.1.2-10 5.1.2-11
+/// Families of addresses that a peer can use: those of its parameter Supported Address Types, and those of
+/// `addresses`, which it uses: §5.1.2 has what "is not listed ... also be considered as supported".
+fn supported_families(listed: ParameterTypes<'_>, addresses: &[IpAddr]) -> Families {
+    let v4 = listed.contains(&ParameterType::IPV4_ADDRESS.0);
+    let v6 = listed.contains(&ParameterType::IPV6_ADDRESS.0);
+    Families::of(
+        v4 || addresses.iter().any(IpAddr::is_ipv4),
+        v6 || addresses.iter().any(IpAddr::is_ipv6),
+    )
 }
 
 /// A peer's INIT or INIT ACK, read.
@@ -213,7 +197,7 @@ pub(crate) struct PeerInit<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     /// Cookie Preservative in milliseconds (INIT only).
     pub(crate) preservative_ms: u32,
-    /// The addresses that it can use.
+    /// Of which families addresses may be that it can use. RFC 9260 §3.3.2, note 4: who lists none supports all.
     pub(crate) families: Families,
     /// It has the parameter Forward-TSN-Supported.
     pub(crate) names_forward_tsn: bool,
@@ -272,7 +256,7 @@ pub(crate) fn read_init<'a>(
         },
         cookie: None,
         preservative_ms: 0,
-        families: Families::ALL,
+        families: Families::Both,
         names_forward_tsn: false,
         asks_primary: None,
         offer: OfferReader::default(),
@@ -347,7 +331,7 @@ pub(crate) fn read_init<'a>(
         }
     }
     if let Some(types) = types {
-        init.families = Families::of(types, &init.peer.addresses);
+        init.families = supported_families(types, &init.peer.addresses);
     }
     Ok(init)
 }
