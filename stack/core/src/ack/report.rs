@@ -6,21 +6,21 @@ use tresse_wire::GapAckBlock;
 use super::received::ReceivedTsns;
 use crate::ranges::{Range, RangeSet};
 
-/// What the receiver will never take back of what it holds beyond a gap.
+/// What the receiver will never take back (renege on) of what it holds beyond a gap: what NR-SACKs report apart.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept<'a> {
+pub(crate) enum NonRenegable<'a> {
     Nothing,
     These(&'a RangeSet),
     Everything,
 }
 
-impl Kept<'_> {
+impl NonRenegable<'_> {
     /// The first kept run that ends at or after `seq`.
     fn next(self, seq: u64) -> Option<Range> {
         match self {
-            Kept::Nothing => None,
-            Kept::These(kept) => kept.range_from(seq),
-            Kept::Everything => Some(Range::new(seq, u64::MAX)),
+            NonRenegable::Nothing => None,
+            NonRenegable::These(kept) => kept.range_from(seq),
+            NonRenegable::Everything => Some(Range::new(seq, u64::MAX)),
         }
     }
 }
@@ -47,7 +47,7 @@ impl Report {
     pub(crate) fn fill(
         &mut self,
         received: &ReceivedTsns,
-        kept: Kept<'_>,
+        kept: NonRenegable<'_>,
         window: u32,
         limit: usize,
     ) {
@@ -123,12 +123,12 @@ mod tests {
         let received = received([2, 3, 4, 5, 6, 9, 10]);
         let kept = kept(&received, [3, 4, 9, 10]);
         let mut report = Report::default();
-        report.fill(&received, Kept::These(&kept), 0, 100);
+        report.fill(&received, NonRenegable::These(&kept), 0, 100);
         assert_eq!(pairs(&report.gaps), [(2, 2), (5, 6)]);
         assert_eq!(pairs(&report.nr_gaps), [(3, 4), (9, 10)]);
-        report.fill(&received, Kept::Everything, 0, 100);
+        report.fill(&received, NonRenegable::Everything, 0, 100);
         assert_eq!((pairs(&report.gaps), pairs(&report.nr_gaps)), (vec![], vec![(2, 6), (9, 10)]));
-        report.fill(&received, Kept::Nothing, 0, 100);
+        report.fill(&received, NonRenegable::Nothing, 0, 100);
         assert_eq!((pairs(&report.gaps), pairs(&report.nr_gaps)), (vec![(2, 6), (9, 10)], vec![]));
     }
 
@@ -145,7 +145,7 @@ mod tests {
             (9, vec![(2, 6), (9, 9)]),
             (10, vec![(2, 6), (9, 10)]),
         ] {
-            report.fill(&received, Kept::Nothing, window, 100);
+            report.fill(&received, NonRenegable::Nothing, window, 100);
             assert_eq!(pairs(&report.gaps), expected, "{window}");
         }
     }
@@ -162,7 +162,7 @@ mod tests {
             let held: Vec<u64> = arrived.intersection(&settled).copied().collect();
             let set = kept(&received, held.iter().copied());
             let mut report = Report::default();
-            report.fill(&received, Kept::These(&set), window, limit);
+            report.fill(&received, NonRenegable::These(&set), window, limit);
             prop_assert!(report.len() <= limit);
             let members = |list: &[GapAckBlock]| -> BTreeSet<u64> {
                 list.iter().flat_map(|b| u64::from(b.start)..=u64::from(b.end)).collect()

@@ -3,7 +3,7 @@
 use tresse_wire::PacketWriter;
 
 use super::Receiver;
-use crate::ack::report::Kept;
+use crate::ack::report::NonRenegable;
 use crate::ids::PathId;
 use crate::profile::NrSackMode;
 
@@ -52,9 +52,9 @@ impl Receiver {
     /// Takes up to `limit` blocks for a SACK into `report`.
     fn fill_report(&mut self, window: u32, limit: usize) {
         let kept = match (self.nr_sack, self.inbound.delivered()) {
-            (NrSackMode::All, _) => Kept::Everything,
-            (_, Some(delivered)) => Kept::These(delivered),
-            (_, None) => Kept::Nothing,
+            (NrSackMode::All, _) => NonRenegable::Everything,
+            (_, Some(delivered)) => NonRenegable::These(delivered),
+            (_, None) => NonRenegable::Nothing,
         };
         self.report.fill(&self.received, kept, window, limit);
     }

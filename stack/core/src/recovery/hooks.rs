@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::bundling::Worth;
 use super::registry::{AllAdvisors, AllRules, AnyAlgorithm};
-use super::spurious::{Cut, Episode, PeerHelp, SpuriousDetection, Trigger, Verdict};
+use super::spurious::{Cut, Episode, PeerHelp, SpuriousDetection, SpuriousFinding, Trigger};
 use super::{
     Advisor, Buffers, Decisions, Distrust, Evidence, Guess, Misses, NewData, Rule, SackFacts, Sent,
     TimerFacts,
@@ -203,7 +203,7 @@ impl Recovery {
         &mut self,
         facts: &SackFacts<'_>,
         decisions: &mut Decisions,
-    ) -> Option<Verdict> {
+    ) -> Option<SpuriousFinding> {
         self.spurious.on_sack(facts, decisions)
     }
 

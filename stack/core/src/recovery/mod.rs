@@ -40,8 +40,8 @@ use crate::time::Time;
 pub(crate) use bundling::Worth;
 pub(crate) use facts::{Buffers, Guess, NewData, RoundTrip, SackFacts, Sent, TimerFacts};
 pub(crate) use hooks::{Recovery, RtoMin};
-pub(crate) use silent_path::PathFacts;
-pub(crate) use spurious::{Cut, Trigger, Verdict, ticks};
+pub(crate) use silent_path::SilenceFacts;
+pub(crate) use spurious::{Cut, SpuriousFinding, Trigger, ticks};
 
 /// A timer that expires before T3-rtx.
 #[derive(Clone, Copy, Debug)]

@@ -33,9 +33,9 @@ impl Rule for SilentPath {
     }
 }
 
-/// What is known of a path that carries data.
+/// What says whether a path that carries data is silent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PathFacts {
+pub(crate) struct SilenceFacts {
     pub(crate) srtt: Option<Duration>,
     pub(crate) rttvar: Duration,
     /// Something is in flight.
@@ -46,7 +46,7 @@ pub(crate) struct PathFacts {
     pub(crate) answered: Time,
 }
 
-impl PathFacts {
+impl SilenceFacts {
     /// Why what is in flight there leaves again.
     pub(crate) const CAUSE: LossCause = LossCause::Rescheduled;
 
@@ -70,19 +70,19 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    fn path(in_flight: bool, one_packet: bool) -> PathFacts {
+    fn path(in_flight: bool, one_packet: bool) -> SilenceFacts {
         let answered = Time::from_millis(1000);
-        PathFacts { srtt: Some(MS(50)), rttvar: MS(5), in_flight, one_packet, answered }
+        SilenceFacts { srtt: Some(MS(50)), rttvar: MS(5), in_flight, one_packet, answered }
     }
 
     #[test]
     fn a_path_is_silent_two_round_trips_after_its_last_answer() {
-        let at = |facts: PathFacts| facts.deadline(MS(200));
+        let at = |facts: SilenceFacts| facts.deadline(MS(200));
         assert_eq!(at(path(true, false)), Some(Time::from_millis(1120)));
         assert_eq!(at(path(true, true)), Some(Time::from_millis(1320)), "its SACK may be delayed");
         assert_eq!(at(path(false, false)), None);
-        assert_eq!(at(PathFacts { srtt: None, ..path(true, false) }), None);
-        let quick = PathFacts { srtt: Some(MS(1)), rttvar: MS(0), ..path(true, false) };
+        assert_eq!(at(SilenceFacts { srtt: None, ..path(true, false) }), None);
+        let quick = SilenceFacts { srtt: Some(MS(1)), rttvar: MS(0), ..path(true, false) };
         assert_eq!(at(quick), Some(Time::from_millis(1010)));
     }
 

@@ -40,9 +40,9 @@ use crate::profile::MultipathParameters;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;
-use packets::Packets;
+use packets::SentPackets;
 use user_bytes::UserBytes;
-use window::Scope;
+use window::SackScope;
 pub(crate) use window::reported_tsns;
 
 /// What mechanisms note of an outstanding chunk, at most: when it was sent, whether a repetition was
@@ -201,7 +201,7 @@ pub struct Scoreboard {
     ring: VecDeque<Outstanding>,
     /// Sequence number of `ring[0]`; everything below is cumulatively acknowledged.
     base: u64,
-    packets: Packets,
+    packets: SentPackets,
     paths: SmallVec<[PathFacts; 4]>,
     user_bytes: UserBytes,
     lost: RangeSet,
@@ -211,7 +211,7 @@ pub struct Scoreboard {
     /// Up to here, what lies between the runs is in the lists of missing chunks: up to the highest
     /// acknowledged one, or the end of the SACK window.
     holes_to: u64,
-    window: Scope,
+    window: SackScope,
     rates: Option<Box<delivery_rate::DeliveryRates>>,
     /// What is in flight counts with headers and padding.
     counts_headers: bool,
@@ -228,14 +228,14 @@ impl Scoreboard {
         Scoreboard {
             ring: VecDeque::new(),
             base,
-            packets: Packets::default(),
+            packets: SentPackets::default(),
             paths: SmallVec::new(),
             user_bytes: UserBytes::default(),
             lost: RangeSet::default(),
             runs: Runs::default(),
             highest_acked: base - 1,
             holes_to: base - 1,
-            window: Scope::default(),
+            window: SackScope::default(),
             rates: None,
             counts_headers: true,
             interleaved: false,
@@ -244,7 +244,7 @@ impl Scoreboard {
 
     /// Looks at as much of every SACK as a profile says.
     pub(crate) fn watch_as(&mut self, multipath: &MultipathParameters) {
-        self.window = Scope::of(multipath);
+        self.window = SackScope::of(multipath);
     }
 
     /// Sequence number of the next new chunk.

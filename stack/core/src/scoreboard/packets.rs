@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// What is known of one packet whose chunks are not all cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Packet {
+pub(super) struct SentPacket {
     /// Chunks in flight.
     pub(super) in_flight: u32,
     /// Chunks acknowledged by gap blocks.
@@ -15,8 +15,8 @@ pub(super) struct Packet {
 
 /// Packets, numbered as they leave.
 #[derive(Debug, Default)]
-pub(super) struct Packets {
-    list: VecDeque<Packet>,
+pub(super) struct SentPackets {
+    list: VecDeque<SentPacket>,
     /// The number of the first of them.
     base: u64,
     in_flight: usize,
@@ -24,7 +24,7 @@ pub(super) struct Packets {
     gap_acked: usize,
 }
 
-impl Packets {
+impl SentPackets {
     /// With at least one chunk in flight.
     pub(super) const fn in_flight(&self) -> usize {
         self.in_flight
@@ -52,7 +52,7 @@ impl Packets {
     }
 
     pub(super) fn begin(&mut self) {
-        self.list.push_back(Packet::default());
+        self.list.push_back(SentPacket::default());
     }
 
     /// A chunk that leaves for the first time joins the one begun last, whose number comes back.
@@ -70,10 +70,10 @@ impl Packets {
 
     /// Changes what is known of one of them.
     #[inline]
-    pub(super) fn change(&mut self, number: u64, change: impl FnOnce(&mut Packet)) {
+    pub(super) fn change(&mut self, number: u64, change: impl FnOnce(&mut SentPacket)) {
         let i = (number - self.base) as usize;
         let packet = &mut self.list[i];
-        let counts = |p: &Packet| {
+        let counts = |p: &SentPacket| {
             let open = p.open > 0;
             [p.in_flight > 0, open, open && p.gap_acked == p.open].map(usize::from)
         };
@@ -96,7 +96,7 @@ impl Packets {
 
     /// Bytes of memory beside its own.
     pub(super) fn memory(&self) -> usize {
-        self.list.capacity() * size_of::<Packet>()
+        self.list.capacity() * size_of::<SentPacket>()
     }
 
     /// Gives back what the list keeps for later.

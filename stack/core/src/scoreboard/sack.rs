@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use tresse_wire::{GapAckBlocks, Tsn};
 
 use super::changed::{Changed, SackFault, edges};
-use super::window::View;
+use super::window::SackView;
 use super::{AckOutcome, ChunkState, Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::ranges::{Range, difference, differing, union};
@@ -314,7 +314,7 @@ impl Scoreboard {
     }
 
     /// Takes out of the runs just loaded what is not looked at.
-    fn hide(&mut self, view: &View) {
+    fn hide(&mut self, view: &SackView) {
         self.runs.spare.clear();
         let spare = &mut self.runs.spare;
         difference(&self.runs.new, &view.hidden, |piece| spare.push(piece));
@@ -322,7 +322,7 @@ impl Scoreboard {
     }
 
     /// Puts there, instead of what is not looked at, what was known before.
-    fn keep_hidden(&mut self, view: &View, cumulative: u64) {
+    fn keep_hidden(&mut self, view: &SackView, cumulative: u64) {
         self.hide(view);
         let mut before = SmallVec::<[Range; 32]>::new();
         let old = &self.runs.known[self.runs.known.partition_point(|run| run.end <= cumulative)..];

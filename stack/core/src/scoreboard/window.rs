@@ -28,7 +28,7 @@ pub(crate) const fn reported_tsns(multipath: &MultipathParameters) -> u32 {
 
 /// How much of a SACK is looked at.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct SackScope {
     /// TSNs always looked at; 0 is all.
     size: u64,
     pieces: u64,
@@ -38,21 +38,21 @@ pub(super) struct Scope {
 
 /// What is looked at of one SACK, and what is not: together every sequence number.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct SackView {
     pub(super) shown: SmallVec<[Range; 2]>,
     pub(super) hidden: SmallVec<[Range; 2]>,
 }
 
-impl Scope {
+impl SackScope {
     /// As much of every SACK as a profile says.
-    pub(super) fn of(multipath: &MultipathParameters) -> Scope {
-        Scope::new(multipath.sack_window, multipath.sack_window_pieces)
+    pub(super) fn of(multipath: &MultipathParameters) -> SackScope {
+        SackScope::new(multipath.sack_window, multipath.sack_window_pieces)
     }
 
     /// The first `size` TSNs of every SACK, and one of this many `pieces` of the rest; 0 for either means everything.
-    fn new(size: u32, pieces: u32) -> Scope {
+    fn new(size: u32, pieces: u32) -> SackScope {
         let size = if pieces == 0 { 0 } else { u64::from(size) };
-        Scope { size, pieces: u64::from(pieces), turn: 0 }
+        SackScope { size, pieces: u64::from(pieces), turn: 0 }
     }
 
     /// All of every SACK is looked at.
@@ -66,7 +66,7 @@ impl Scope {
     }
 
     /// The view of the next SACK; `None` if that is all.
-    pub(super) fn next(&mut self, cumulative: u64, highest: u64) -> Option<View> {
+    pub(super) fn next(&mut self, cumulative: u64, highest: u64) -> Option<SackView> {
         let end = self.end(cumulative);
         if end >= highest {
             return None;
@@ -75,7 +75,7 @@ impl Scope {
         let start = end + 1 + (self.turn % self.pieces) * piece;
         let stop = start + piece - 1;
         self.turn += 1;
-        let mut view = View { shown: smallvec![Range::new(0, end)], hidden: SmallVec::new() };
+        let mut view = SackView { shown: smallvec![Range::new(0, end)], hidden: SmallVec::new() };
         if start > end + 1 {
             view.hidden.push(Range::new(end + 1, start - 1));
         }
@@ -100,8 +100,8 @@ mod tests {
         board.cumulative() + 1
     }
 
-    fn window(size: u64, pieces: u64) -> Scope {
-        Scope { size, pieces, turn: 0 }
+    fn window(size: u64, pieces: u64) -> SackScope {
+        SackScope { size, pieces, turn: 0 }
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_hidden_stays_as_it_was() {
         let mut board = flying(200);
-        board.window = Scope::new(20, 3);
+        board.window = SackScope::new(20, 3);
         let mut outcome = AckOutcome::default();
         let cumulative = Scoreboard::tsn(base(&board) - 1);
         let mut sack = |blocks: &[(u16, u16)]| {
@@ -171,7 +171,7 @@ mod tests {
             let blocks = bytes(&blocks);
             whole.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
             let mut piecewise = flying(200);
-            piecewise.window = Scope::new(size, pieces);
+            piecewise.window = SackScope::new(size, pieces);
             for _ in 0..pieces {
                 piecewise.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
                 prop_assert!(outcome.reneged.is_empty());
@@ -197,7 +197,7 @@ mod tests {
                 .collect();
             let mut outcome = AckOutcome::default();
             let mut board = flying(200);
-            board.window = Scope::new(15, pieces);
+            board.window = SackScope::new(15, pieces);
             let none = GapAckBlocks::default;
             let nr_bytes = bytes(&nr);
             let cumulative: Tsn = Scoreboard::tsn(base(&board) - 1);

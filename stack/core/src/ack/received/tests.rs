@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::super::report::{Kept, Report};
+use super::super::report::{NonRenegable, Report};
 use super::*;
 
 fn receive(tsns: &mut ReceivedTsns, tsn: u32) -> Arrival {
@@ -19,7 +19,7 @@ fn receive(tsns: &mut ReceivedTsns, tsn: u32) -> Arrival {
 
 fn blocks(tsns: &ReceivedTsns) -> Vec<(u16, u16)> {
     let mut report = Report::default();
-    report.fill(tsns, Kept::Nothing, 0, usize::MAX);
+    report.fill(tsns, NonRenegable::Nothing, 0, usize::MAX);
     report.gaps.iter().map(|block| (block.start, block.end)).collect()
 }
 

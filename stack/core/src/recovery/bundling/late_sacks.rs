@@ -29,7 +29,7 @@ const ENOUGH: u32 = 4;
 
 /// Round-trip times of one path.
 #[derive(Clone, Copy, Debug, Default)]
-struct Answers {
+struct RoundTrips {
     latest: Duration,
     recent: Windowed,
     number: u32,
@@ -38,19 +38,19 @@ struct Answers {
 /// The latest round-trip time of each path, and those of the last minutes.
 #[derive(Debug, Default)]
 pub(in crate::recovery) struct LateSacks {
-    paths: SmallVec<[Answers; 4]>,
+    paths: SmallVec<[RoundTrips; 4]>,
 }
 
 impl LateSacks {
     fn take(&mut self, path: usize, now: Time, rtt: Duration) {
-        self.paths.resize(self.paths.len().max(path + 1), Answers::default());
-        let answers = &mut self.paths[path];
-        answers.latest = rtt;
-        answers.recent.sample(now, rtt);
-        answers.number = answers.number.saturating_add(1);
+        self.paths.resize(self.paths.len().max(path + 1), RoundTrips::default());
+        let known = &mut self.paths[path];
+        known.latest = rtt;
+        known.recent.sample(now, rtt);
+        known.number = known.number.saturating_add(1);
     }
 
-    fn answers(&self, path: PathId) -> Answers {
+    fn known(&self, path: PathId) -> RoundTrips {
         self.paths.get(usize::from(path.0)).copied().unwrap_or_default()
     }
 }
@@ -71,8 +71,8 @@ impl Advisor for LateSacks {
 
     /// In the last minutes; `None` before there were enough to tell.
     fn longest(&self, path: PathId) -> Option<Duration> {
-        let answers = self.answers(path);
-        answers.recent.most().filter(|_| answers.number >= ENOUGH)
+        let known = self.known(path);
+        known.recent.most().filter(|_| known.number >= ENOUGH)
     }
 
     fn late_from(
@@ -82,7 +82,7 @@ impl Advisor for LateSacks {
         rttvar: Duration,
         spare: f64,
     ) -> Option<Duration> {
-        srtt.map(|srtt| srtt.max(self.answers(path).latest) + rttvar.mul_f64(spare))
+        srtt.map(|srtt| srtt.max(self.known(path).latest) + rttvar.mul_f64(spare))
     }
 }
 

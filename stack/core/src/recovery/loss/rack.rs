@@ -52,9 +52,9 @@ struct Transmission {
     last: u64,
 }
 
-/// What is known of one path.
+/// What RACK knows of one path.
 #[derive(Debug, Default)]
-struct PathState {
+struct RackPath {
     /// Transmissions that may still be outstanding, in the order of sending.
     log: VecDeque<Transmission>,
     latest: Option<(Time, u64)>,
@@ -66,7 +66,7 @@ struct PathState {
     tolerance: Duration,
 }
 
-impl PathState {
+impl RackPath {
     fn min_rtt(&self) -> Duration {
         self.min_rtt.least().unwrap_or_default()
     }
@@ -105,7 +105,7 @@ pub(in crate::recovery) struct Rack {
     /// SACKs say whether they answer a retransmission (the R bit).
     retransmit_bit: bool,
     count_while_app_limited: bool,
-    paths: SmallVec<[PathState; 4]>,
+    paths: SmallVec<[RackPath; 4]>,
     reordering_seen: bool,
     /// What SACKs declared lost.
     declared: Suspects,
@@ -121,9 +121,9 @@ pub(in crate::recovery) struct Rack {
 
 impl Rack {
     #[inline(always)]
-    fn path(&mut self, path: PathId) -> &mut PathState {
+    fn path(&mut self, path: PathId) -> &mut RackPath {
         if self.paths.len() <= usize::from(path.0) {
-            self.paths.resize_with(usize::from(path.0) + 1, PathState::default);
+            self.paths.resize_with(usize::from(path.0) + 1, RackPath::default);
         }
         &mut self.paths[usize::from(path.0)]
     }

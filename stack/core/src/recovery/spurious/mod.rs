@@ -1,12 +1,12 @@
 //! Spurious retransmissions: what was declared lost had arrived (Ladha et al. §4, §5).
 //!
 //! An [`Episode`] begins when loss recovery cuts a congestion window and ends when a detector has
-//! decided. The detectors, in the order of evaluation; the first verdict counts:
+//! decided. The detectors, in the order of evaluation; the first finding counts:
 //! 1. [`f_rto`]: from what is acknowledged after a timeout,
 //! 2. [`eifel_timestamp`], 3. [`eifel_retransmit_bit`]: from what the cover ack carries,
 //! 4. [`dup_tsn`]: from duplicate reports, also of what Eifel has left undecided ([`combined`]).
 //!
-//! What follows from a verdict is in [`response`].
+//! What follows from a finding is in [`response`].
 
 mod combined;
 mod cover_ack;
@@ -105,7 +105,7 @@ impl Episode {
 
 /// A detector's finding.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct SpuriousFinding {
     pub(crate) episode: Episode,
     pub(crate) by: SpuriousCause,
 }
@@ -366,7 +366,7 @@ impl SpuriousDetection {
         &mut self,
         facts: &SackFacts<'_>,
         decisions: &mut Decisions,
-    ) -> Option<Verdict> {
+    ) -> Option<SpuriousFinding> {
         let mut decided = false;
         if let Some(episode) = &mut self.episode {
             decided = episode.decided;
@@ -376,7 +376,7 @@ impl SpuriousDetection {
         }
         if let Some(by) = self.detectors.judge(facts, &mut self.episode, decisions) {
             self.detectors.stop();
-            return self.episode.take().map(|episode| Verdict { episode, by });
+            return self.episode.take().map(|episode| SpuriousFinding { episode, by });
         }
         let episode = self.episode.as_mut()?;
         if !decided {

@@ -30,9 +30,9 @@ fn prompt(RoundTrip { srtt, rttvar }: RoundTrip) -> Duration {
     (2 * srtt).max(srtt + 4 * rttvar).max(SHORTEST)
 }
 
-/// How a packet fared that asked for its SACK.
+/// How a packet fared that asked for its SACK, and the probe that it was to save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ProbeOutcome {
     /// It was acknowledged, without a probe or before that.
     Acknowledged,
     /// The probe arrived, too.
@@ -75,15 +75,15 @@ impl AskedSack {
     }
 
     /// Everything is acknowledged.
-    pub(crate) fn on_all_acked(&mut self, now: Time, round_trip: RoundTrip, answer: Answer) {
+    pub(crate) fn on_all_acked(&mut self, now: Time, round_trip: RoundTrip, answer: ProbeOutcome) {
         let Some(Asking { sent, .. }) = self.last.take().filter(|asking| asking.alone) else {
             return;
         };
         self.trust += match answer {
-            Answer::Repaired => 0,
-            Answer::SpuriousProbe => -SPURIOUS_PROBE,
-            Answer::Acknowledged if now.since(sent) <= prompt(round_trip) => 1,
-            Answer::Acknowledged => -1,
+            ProbeOutcome::Repaired => 0,
+            ProbeOutcome::SpuriousProbe => -SPURIOUS_PROBE,
+            ProbeOutcome::Acknowledged if now.since(sent) <= prompt(round_trip) => 1,
+            ProbeOutcome::Acknowledged => -1,
         };
         self.trust = self.trust.clamp(-MOST_TRUST, MOST_TRUST);
     }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     /// A packet that asks, acknowledged this many milliseconds later; whether there was trust.
-    fn exchange(sack: &mut AskedSack, ms: u32, answer: Answer) -> bool {
+    fn exchange(sack: &mut AskedSack, ms: u32, answer: ProbeOutcome) -> bool {
         sack.on_new_data(Time::ZERO, true, true);
         let trusted = sack.wait(round_trip(30)).is_some();
         sack.on_all_acked(Time::ZERO + ms * MS, round_trip(30), answer);
@@ -129,21 +129,21 @@ mod tests {
     #[test]
     fn a_peer_that_ignores_the_bit_gets_one_probe_in_vain() {
         let mut sack = sack();
-        assert!(exchange(&mut sack, 61, Answer::SpuriousProbe));
+        assert!(exchange(&mut sack, 61, ProbeOutcome::SpuriousProbe));
         for _ in 0..100 {
-            assert!(!exchange(&mut sack, 230, Answer::Acknowledged));
+            assert!(!exchange(&mut sack, 230, ProbeOutcome::Acknowledged));
         }
     }
 
     #[test]
     fn lost_sacks_are_made_good() {
         let mut sack = sack();
-        (0..20).for_each(|_| assert!(exchange(&mut sack, 31, Answer::Acknowledged)));
-        assert!(exchange(&mut sack, 90, Answer::SpuriousProbe));
-        assert!(exchange(&mut sack, 90, Answer::Repaired));
-        assert!(exchange(&mut sack, 90, Answer::SpuriousProbe));
-        assert!(!exchange(&mut sack, 31, Answer::Acknowledged));
-        assert!(exchange(&mut sack, 31, Answer::Acknowledged));
+        (0..20).for_each(|_| assert!(exchange(&mut sack, 31, ProbeOutcome::Acknowledged)));
+        assert!(exchange(&mut sack, 90, ProbeOutcome::SpuriousProbe));
+        assert!(exchange(&mut sack, 90, ProbeOutcome::Repaired));
+        assert!(exchange(&mut sack, 90, ProbeOutcome::SpuriousProbe));
+        assert!(!exchange(&mut sack, 31, ProbeOutcome::Acknowledged));
+        assert!(exchange(&mut sack, 31, ProbeOutcome::Acknowledged));
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
         let mut sack = sack();
         for _ in 0..100 {
             sack.on_new_data(Time::ZERO, false, true);
-            sack.on_all_acked(Time::ZERO + 300 * MS, round_trip(30), Answer::Acknowledged);
+            sack.on_all_acked(Time::ZERO + 300 * MS, round_trip(30), ProbeOutcome::Acknowledged);
         }
-        assert!(exchange(&mut sack, 31, Answer::Acknowledged));
+        assert!(exchange(&mut sack, 31, ProbeOutcome::Acknowledged));
     }
 }

@@ -39,7 +39,7 @@ use std::time::Duration;
 use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::recovery::RoundTrip;
-use crate::recovery::timer::asked_sack::{Answer, AskedSack};
+use crate::recovery::timer::asked_sack::{AskedSack, ProbeOutcome};
 use crate::recovery::{Algorithm, Decisions, Early, NewData, SackFacts, TimerFacts};
 use crate::scoreboard::Outstanding;
 use crate::time::Time;
@@ -99,8 +99,8 @@ impl TailLossProbe {
     }
 
     /// What a SACK says of the probe, and the chunk whose loss it has repaired.
-    fn judge(&mut self, facts: &SackFacts<'_>) -> (Answer, Option<u64>) {
-        let Some(probe) = &mut self.probe else { return (Answer::Acknowledged, None) };
+    fn judge(&mut self, facts: &SackFacts<'_>) -> (ProbeOutcome, Option<u64>) {
+        let Some(probe) = &mut self.probe else { return (ProbeOutcome::Acknowledged, None) };
         let cumulative = facts.board.cumulative();
         let Probe { end, repeated, .. } = *probe;
         let is_it = |seq: &&u64| repeated == Some(**seq);
@@ -108,7 +108,7 @@ impl TailLossProbe {
         probe.unreported =
             probe.unreported.saturating_sub(u32::try_from(reports).unwrap_or(u32::MAX));
         let reported = repeated.is_some() && probe.unreported == 0;
-        let answer = if reported { Answer::SpuriousProbe } else { Answer::Repaired };
+        let answer = if reported { ProbeOutcome::SpuriousProbe } else { ProbeOutcome::Repaired };
         let mut repaired = None;
         if reported || (repeated.is_none() && cumulative >= end) {
             self.probe = None;

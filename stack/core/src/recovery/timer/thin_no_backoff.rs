@@ -20,7 +20,7 @@ use crate::recovery::Advisor;
 
 /// Expirations on one path that kept RTO, since its RTT was measured.
 #[derive(Debug)]
-struct Kept {
+struct KeptRto {
     path: PathId,
     /// What had been sent by the last one, unless that has shown to be spurious.
     highest: Option<u64>,
@@ -30,7 +30,7 @@ struct Kept {
 
 /// The mechanism.
 #[derive(Debug)]
-pub(in crate::recovery) struct ThinNoBackoff(SmallVec<[Kept; 1]>);
+pub(in crate::recovery) struct ThinNoBackoff(SmallVec<[KeptRto; 1]>);
 
 impl Advisor for ThinNoBackoff {
     fn of(_profile: &Profile) -> ThinNoBackoff {
@@ -53,7 +53,7 @@ impl Advisor for ThinNoBackoff {
         let highest = Some(highest);
         match self.0.iter_mut().find(|kept| kept.path == path) {
             Some(kept) => kept.highest = highest,
-            None => self.0.push(Kept { path, highest, spurious: 0 }),
+            None => self.0.push(KeptRto { path, highest, spurious: 0 }),
         }
     }
 

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::{SackMarks, Sender, Work};
 use crate::event::TraceEvent;
 use crate::ids::{LossCause, PathId, WindowCause};
-use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, Trigger, Verdict};
+use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, SpuriousFinding, Trigger};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::context::Context;
 
@@ -59,16 +59,16 @@ impl Sender {
             least: &least,
             round_trip: cx.paths[data_path].rtt.round_trip(),
         };
-        let verdict = self.recovery.judge(&facts, decisions);
+        let finding = self.recovery.judge(&facts, decisions);
         self.recovery.on_sack(&facts, decisions);
         let spared = |seq: u64| cx.paths[data_path].window.marks().spares(seq);
         if decisions.repaired.is_some_and(|seq| !spared(seq)) {
             // RFC 8985 §7.4.2: what was sent early repaired a loss, which was congestion all the same.
             cx.cut_window(&self.data, data_path, WindowCause::Loss);
         }
-        let spurious = verdict.is_some();
-        if let Some(verdict) = verdict {
-            self.respond(cx, outcome, &verdict);
+        let spurious = finding.is_some();
+        if let Some(finding) = finding {
+            self.respond(cx, outcome, &finding);
         }
         spurious
     }
@@ -230,9 +230,9 @@ impl Sender {
     }
 
     /// Nothing was lost: what the loss cost is given back (RFC 4015; Ladha et al. §5).
-    fn respond(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, verdict: &Verdict) {
+    fn respond(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, finding: &SpuriousFinding) {
         let now = cx.now;
-        let Verdict { episode, by } = verdict;
+        let SpuriousFinding { episode, by } = finding;
         let timeout = episode.trigger() == Trigger::Timeout;
         let stats = &mut cx.journal.stats;
         if timeout {

@@ -7,7 +7,7 @@ use crate::config::AssociationConfig;
 use crate::ids::PathId;
 use crate::path::{Path, Paths};
 use crate::profile::Profile;
-use crate::recovery::PathFacts;
+use crate::recovery::SilenceFacts;
 use crate::scoreboard::Scoreboard;
 use crate::send::context::{self, Context};
 use crate::state::State;
@@ -16,9 +16,9 @@ use crate::time::Time;
 /// Paths that are to be asked by a heartbeat.
 pub(crate) type Silent = SmallVec<[PathId; 4]>;
 
-fn facts(board: &Scoreboard, p: &Path) -> PathFacts {
+fn facts(board: &Scoreboard, p: &Path) -> SilenceFacts {
     let flight = board.flight(p.id);
-    PathFacts {
+    SilenceFacts {
         srtt: p.rtt.srtt(),
         rttvar: p.rtt.rttvar(),
         in_flight: flight > 0,
@@ -77,7 +77,7 @@ impl Sender {
             if alive {
                 cx.paths[path].reachability.fall_silent();
                 for seq in self.data.in_flight(path) {
-                    self.lose(cx, seq, PathFacts::CAUSE);
+                    self.lose(cx, seq, SilenceFacts::CAUSE);
                 }
                 cx.paths.opportunity(cx.profile());
                 asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
