@@ -211,7 +211,7 @@ pub(crate) struct PeerInit<'a> {
 
 /// Why an INIT or INIT ACK is refused.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum InitRefusal {
     /// The Initiate Tag is 0.
     ZeroTag,
     /// a_rwnd is less than 1500 bytes: Invalid Mandatory Parameter.
@@ -226,18 +226,18 @@ pub(crate) fn read_init<'a>(
     fields: InitFields,
     parameters: Parameters<'a>,
     source: IpAddr,
-) -> Result<PeerInit<'a>, Refusal> {
+) -> Result<PeerInit<'a>, InitRefusal> {
     if fields.initiate_tag.0 == 0 {
-        return Err(Refusal::ZeroTag);
+        return Err(InitRefusal::ZeroTag);
     }
     //= RFC 9260 3.3.2-9
     if fields.a_rwnd < MIN_RWND {
-        return Err(Refusal::SmallWindow);
+        return Err(InitRefusal::SmallWindow);
     }
     //= RFC 9260 3.3.2-12 3.3.2-14 3.3.3-12 3.3.3-15
     // RFC 9260 §3.3.2, §3.3.3: OS = 0 and MIS = 0 are answered with ABORT.
     if fields.outbound_streams == 0 || fields.inbound_streams == 0 {
-        return Err(Refusal::Abort(CauseWriter::new().invalid_mandatory_parameter().finish()));
+        return Err(InitRefusal::Abort(CauseWriter::new().invalid_mandatory_parameter().finish()));
     }
     let mut init = PeerInit {
         peer: PeerParameters {
@@ -270,7 +270,7 @@ pub(crate) fn read_init<'a>(
         let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
         let Ok((raw, parameter)) = parsed else {
             let causes = CauseWriter::new().protocol_violation(b"malformed parameter").finish();
-            return Err(Refusal::Abort(causes));
+            return Err(InitRefusal::Abort(causes));
         };
         match parameter {
             Parameter::Ipv4Address(a) => init.add_address(a.into(), source),
@@ -281,7 +281,7 @@ pub(crate) fn read_init<'a>(
             // §5.1.2 B: a Host Name Address MUST be answered with ABORT.
             Parameter::HostName(_) => {
                 let causes = CauseWriter::new().unresolvable_address(raw.bytes).finish();
-                return Err(Refusal::Abort(causes));
+                return Err(InitRefusal::Abort(causes));
             }
             Parameter::SupportedExtensions(types) => {
                 let extensions = &mut init.peer.extensions;
@@ -373,7 +373,7 @@ impl PeerInit<'_> {
     ///
     /// # Errors
     /// What this end asks for and the peer does not offer, or offers wrongly.
-    pub(crate) fn settle(&mut self, config: &AssociationConfig) -> Result<(), Refusal> {
+    pub(crate) fn settle(&mut self, config: &AssociationConfig) -> Result<(), InitRefusal> {
         if !config.extensions.partial_reliability {
             self.peer.extensions.chosen.partial_reliability = false;
             if self.names_forward_tsn {
@@ -395,7 +395,7 @@ impl PeerInit<'_> {
         }
         //= RFC 4895 6.1-3 6.1-4
         let offer = std::mem::take(&mut self.offer).finish().map_err(|wrong| {
-            Refusal::Abort(CauseWriter::new().protocol_violation(wrong.as_bytes()).finish())
+            InitRefusal::Abort(CauseWriter::new().protocol_violation(wrong.as_bytes()).finish())
         })?;
         // RFC 5061 §6: "an INIT that indicates that the peer supports the ASCONF extension but does NOT support the [RFC4895]
         // extension" is answered with ABORT.
@@ -403,7 +403,7 @@ impl PeerInit<'_> {
         if unguarded || (offer.is_none() && config.authentication.required) {
             let types = [ParameterType::RANDOM, ParameterType::HMAC_ALGO];
             let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
-            return Err(Refusal::Abort(causes));
+            return Err(InitRefusal::Abort(causes));
         }
         self.peer.extensions.chosen.authentication = offer.is_some();
         // Who does not want them authenticated would take those of anybody.

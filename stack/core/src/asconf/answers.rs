@@ -9,9 +9,9 @@ use tresse_wire::{AsconfNumber, Tsn};
 /// sends it again (RFC 5061 §5.5).
 const MAX_KEPT: usize = 8;
 
-/// What a sequence number says.
+/// What the sequence number of an ASCONF chunk says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum SequenceCheck {
     /// It is the next one.
     New,
     /// It came before, and this was answered, if that is still known: encoded responses.
@@ -20,31 +20,31 @@ pub(crate) enum Turn {
     Stray,
 }
 
-/// What was answered.
+/// The ASCONF-ACK chunks that are kept, to be sent again.
 #[derive(Debug)]
-pub(crate) struct Answers {
+pub(crate) struct AsconfAckCache {
     /// Peer-Sequence-Number: that of the last chunk that was processed.
     last: AsconfNumber,
     kept: VecDeque<(AsconfNumber, Bytes)>,
 }
 
-impl Answers {
+impl AsconfAckCache {
     //= RFC 5061 5.1-5
-    pub(super) fn new(peer_initial_tsn: Tsn) -> Answers {
+    pub(super) fn new(peer_initial_tsn: Tsn) -> AsconfAckCache {
         let last = AsconfNumber(peer_initial_tsn.0).wrapping_sub(1);
-        Answers { last, kept: VecDeque::new() }
+        AsconfAckCache { last, kept: VecDeque::new() }
     }
 
     //= RFC 5061 3-1 3-2 3-3
-    /// Which turn a chunk with this number has (E1 to E5).
-    pub(crate) fn turn(&self, number: AsconfNumber) -> Turn {
+    /// Whether a chunk with this number is the next one (E1 to E5).
+    pub(crate) fn check(&self, number: AsconfNumber) -> SequenceCheck {
         match number.distance(self.last) {
-            1 => Turn::New,
+            1 => SequenceCheck::New,
             ..=0 => {
                 let kept = self.kept.iter().find(|(other, _)| *other == number);
-                Turn::Again(kept.map(|(_, responses)| responses.clone()))
+                SequenceCheck::Again(kept.map(|(_, responses)| responses.clone()))
             }
-            _ => Turn::Stray,
+            _ => SequenceCheck::Stray,
         }
     }
 
@@ -70,29 +70,29 @@ mod tests {
     //= RFC 5061 3-1 3-2 3-3 5.1-5
     #[test]
     fn numbers_begin_with_the_initial_tsn_and_wrap_around() {
-        let mut answers = Answers::new(Tsn(u32::MAX));
-        assert_eq!(answers.turn(AsconfNumber(u32::MAX)), Turn::New);
-        assert_eq!(answers.turn(AsconfNumber(0)), Turn::Stray);
-        assert_eq!(answers.turn(AsconfNumber(u32::MAX - 1)), Turn::Again(None));
+        let mut answers = AsconfAckCache::new(Tsn(u32::MAX));
+        assert_eq!(answers.check(AsconfNumber(u32::MAX)), SequenceCheck::New);
+        assert_eq!(answers.check(AsconfNumber(0)), SequenceCheck::Stray);
+        assert_eq!(answers.check(AsconfNumber(u32::MAX - 1)), SequenceCheck::Again(None));
         answers.keep(Bytes::from_static(b"one"));
-        assert_eq!(answers.turn(AsconfNumber(0)), Turn::New);
-        let one = Turn::Again(Some(Bytes::from_static(b"one")));
-        assert_eq!(answers.turn(AsconfNumber(u32::MAX)), one);
+        assert_eq!(answers.check(AsconfNumber(0)), SequenceCheck::New);
+        let one = SequenceCheck::Again(Some(Bytes::from_static(b"one")));
+        assert_eq!(answers.check(AsconfNumber(u32::MAX)), one);
         answers.keep(Bytes::new());
-        assert_eq!(answers.turn(AsconfNumber(u32::MAX)), one);
-        assert_eq!(answers.turn(AsconfNumber(0)), Turn::Again(Some(Bytes::new())));
-        assert_eq!(answers.turn(AsconfNumber(5)), Turn::Stray);
-        assert_eq!(answers.turn(AsconfNumber(1 << 31)), Turn::Again(None), "long ago");
+        assert_eq!(answers.check(AsconfNumber(u32::MAX)), one);
+        assert_eq!(answers.check(AsconfNumber(0)), SequenceCheck::Again(Some(Bytes::new())));
+        assert_eq!(answers.check(AsconfNumber(5)), SequenceCheck::Stray);
+        assert_eq!(answers.check(AsconfNumber(1 << 31)), SequenceCheck::Again(None), "long ago");
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut answers = Answers::new(Tsn(1));
+        let mut answers = AsconfAckCache::new(Tsn(1));
         for _ in 0..1000 {
             answers.keep(Bytes::from_static(b"x"));
         }
-        let known = |n| matches!(answers.turn(AsconfNumber(n)), Turn::Again(Some(_)));
+        let known = |n| matches!(answers.check(AsconfNumber(n)), SequenceCheck::Again(Some(_)));
         assert_eq!((1..=1000).filter(|n| known(*n)).count(), MAX_KEPT);
-        assert!(known(1000) && answers.turn(AsconfNumber(1001)) == Turn::New);
+        assert!(known(1000) && answers.check(AsconfNumber(1001)) == SequenceCheck::New);
     }
 }

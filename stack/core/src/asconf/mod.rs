@@ -7,8 +7,8 @@ mod requests;
 
 use tresse_wire::{ChunkType, Tsn};
 
-pub(crate) use answers::{Answers, Turn};
-pub(crate) use requests::{Meaning, Request, Requests};
+pub(crate) use answers::{AsconfAckCache, SequenceCheck};
+pub(crate) use requests::{AsconfRequests, Meaning, Request};
 
 /// What an end has to authenticate, and takes only so (RFC 5061 §4.1.1, §4.1.2).
 pub(crate) const AUTHENTICATED: [ChunkType; 2] = [ChunkType::ASCONF, ChunkType::ASCONF_ACK];
@@ -16,14 +16,17 @@ pub(crate) const AUTHENTICATED: [ChunkType; 2] = [ChunkType::ASCONF, ChunkType::
 /// Changes of addresses, in an association whose ends have agreed on them.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    pub(crate) requests: Requests,
-    pub(crate) answers: Answers,
+    pub(crate) requests: AsconfRequests,
+    pub(crate) answers: AsconfAckCache,
 }
 
 impl Changes {
     /// Sequence numbers begin with the initial TSNs of both ends.
     pub(crate) fn new(initial_tsn: Tsn, peer_initial_tsn: Tsn) -> Changes {
-        Changes { requests: Requests::new(initial_tsn), answers: Answers::new(peer_initial_tsn) }
+        Changes {
+            requests: AsconfRequests::new(initial_tsn),
+            answers: AsconfAckCache::new(peer_initial_tsn),
+        }
     }
 
     /// Bytes of memory.

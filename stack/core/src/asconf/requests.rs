@@ -85,7 +85,7 @@ pub(crate) enum Meaning {
 
 /// What is asked.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct AsconfRequests {
     next: AsconfNumber,
     next_correlation: u32,
     waiting: VecDeque<Waiting>,
@@ -98,9 +98,9 @@ pub(crate) struct Requests {
     refused: Vec<Request>,
 }
 
-impl Requests {
-    pub(super) fn new(initial_tsn: Tsn) -> Requests {
-        Requests {
+impl AsconfRequests {
+    pub(super) fn new(initial_tsn: Tsn) -> AsconfRequests {
+        AsconfRequests {
             next: AsconfNumber(initial_tsn.0),
             next_correlation: 1,
             waiting: VecDeque::new(),
@@ -341,8 +341,8 @@ mod tests {
         Request { change, address: [10, 0, 0, last].into(), unseen: false }
     }
 
-    fn three() -> Requests {
-        let mut requests = Requests::new(Tsn(u32::MAX));
+    fn three() -> AsconfRequests {
+        let mut requests = AsconfRequests::new(Tsn(u32::MAX));
         for last in 1..4 {
             assert!(requests.push(request(AddressChange::Add, last)));
         }
@@ -350,7 +350,11 @@ mod tests {
         requests
     }
 
-    fn acknowledged(requests: &mut Requests, number: u32, list: &[u8]) -> Vec<AddressOutcome> {
+    fn acknowledged(
+        requests: &mut AsconfRequests,
+        number: u32,
+        list: &[u8],
+    ) -> Vec<AddressOutcome> {
         let ack = AsconfAck { number: AsconfNumber(number), responses: Parameters::new(list) };
         match requests.on_ack(&ack) {
             Meaning::Answers(answers) => answers.into_iter().map(|(_, outcome)| outcome).collect(),
@@ -384,7 +388,7 @@ mod tests {
     fn wildcards_that_mean_different_addresses_are_in_different_chunks() {
         use AddressChange::{Add, Delete, SetPrimary};
         let chunks = |list: &[(AddressChange, u8)]| {
-            let mut requests = Requests::new(Tsn(1));
+            let mut requests = AsconfRequests::new(Tsn(1));
             for (change, last) in list {
                 requests.push(Request { unseen: true, ..request(*change, *last) });
             }
@@ -459,7 +463,7 @@ mod tests {
 
     #[test]
     fn addresses_that_are_not_seen_need_a_packet_each() {
-        let mut requests = Requests::new(Tsn(1));
+        let mut requests = AsconfRequests::new(Tsn(1));
         let unseen = |change, last| Request { unseen: true, ..request(change, last) };
         let all = [
             unseen(AddressChange::Add, 1),
@@ -479,7 +483,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut requests = Requests::new(Tsn(1));
+        let mut requests = AsconfRequests::new(Tsn(1));
         let taken = (0..1000).filter(|_| requests.push(request(AddressChange::Add, 1))).count();
         assert_eq!(taken, MAX_WAITING);
     }

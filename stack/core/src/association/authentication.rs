@@ -2,7 +2,7 @@
 
 use tresse_wire::{Auth, CauseWriter, Chunk, ChunkError, ChunkType, RawChunk};
 
-use crate::auth::{Guard, Offer, SharedKeys, Verdict};
+use crate::auth::{AuthVerdict, Guard, Offer, SharedKeys};
 use crate::config::AssociationConfig;
 use crate::error::KeyError;
 use crate::event::{AuthenticationEvent, Event};
@@ -169,25 +169,30 @@ impl Authenticator {
     }
 
     /// Judges an AUTH chunk with the bytes of the packet behind it, and counts and tells of it.
-    pub(crate) fn judge(&mut self, auth: &Auth<'_>, rest: &[u8], journal: &mut Journal) -> Verdict {
-        let Some((guard, keys)) = self.guarded_mut() else { return Verdict::Forged };
+    pub(crate) fn judge(
+        &mut self,
+        auth: &Auth<'_>,
+        rest: &[u8],
+        journal: &mut Journal,
+    ) -> AuthVerdict {
+        let Some((guard, keys)) = self.guarded_mut() else { return AuthVerdict::Forged };
         let verdict = guard.judge(keys, auth, rest);
         let key = auth.key;
         let event = match verdict {
-            Verdict::Authentic => {
+            AuthVerdict::Authentic => {
                 guard.on_key(key).map(|before| AuthenticationEvent::NewKey { key, before })
             }
-            Verdict::UnknownKey => {
+            AuthVerdict::UnknownKey => {
                 guard.on_unknown_key(key).then_some(AuthenticationEvent::UnknownKey { key })
             }
-            Verdict::Forged | Verdict::UnknownAlgorithm => None,
+            AuthVerdict::Forged | AuthVerdict::UnknownAlgorithm => None,
         };
         let stats = &mut journal.stats;
         match verdict {
-            Verdict::Authentic => stats.auth_chunks_received += 1,
-            Verdict::Forged => stats.auth_chunks_forged += 1,
-            Verdict::UnknownKey => stats.auth_unknown_keys += 1,
-            Verdict::UnknownAlgorithm => stats.auth_unknown_algorithms += 1,
+            AuthVerdict::Authentic => stats.auth_chunks_received += 1,
+            AuthVerdict::Forged => stats.auth_chunks_forged += 1,
+            AuthVerdict::UnknownKey => stats.auth_unknown_keys += 1,
+            AuthVerdict::UnknownAlgorithm => stats.auth_unknown_algorithms += 1,
         }
         if let Some(event) = event {
             journal.peer_event(Event::Authentication(event));
@@ -228,14 +233,14 @@ impl Authenticator {
         };
         let verdict = match *seal {
             Seal::None | Seal::Stranger => self.judge(&auth, rest, journal),
-            Seal::Judged | Seal::Authentic => Verdict::Authentic,
+            Seal::Judged | Seal::Authentic => AuthVerdict::Authentic,
         };
         match verdict {
-            Verdict::Authentic => {
+            AuthVerdict::Authentic => {
                 *seal = Seal::Authentic;
                 Admission::Skip
             }
-            Verdict::UnknownAlgorithm
+            AuthVerdict::UnknownAlgorithm
                 if !matches!(state, State::CookieWait | State::CookieEchoed) =>
             {
                 let algorithm = auth.algorithm;
@@ -243,8 +248,8 @@ impl Authenticator {
                     CauseWriter::new().unsupported_hmac_identifier(algorithm).finish(),
                 )
             }
-            Verdict::UnknownAlgorithm => Admission::Stop,
-            Verdict::Forged | Verdict::UnknownKey => Admission::Stop,
+            AuthVerdict::UnknownAlgorithm => Admission::Stop,
+            AuthVerdict::Forged | AuthVerdict::UnknownKey => Admission::Stop,
         }
     }
 

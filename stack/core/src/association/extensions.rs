@@ -11,7 +11,7 @@ use super::incoming::PacketInHand;
 use super::outbox::Back;
 use super::reconfiguration::{Reconfiguration, may_ask_in};
 use super::{Association, Common, Control, Halves, KeyChange};
-use crate::auth::Verdict;
+use crate::auth::AuthVerdict;
 use crate::error::{AddressError, KeyError, ReconfigurationError};
 use crate::event::{AddressChange, ResetDirection};
 use crate::ids::PathId;
@@ -23,7 +23,7 @@ const HEADER: usize = 12;
 
 impl Association {
     /// Judges an AUTH chunk with the bytes of the packet behind it, and counts and tells of it.
-    pub(crate) fn judge(&mut self, auth: &Auth<'_>, rest: &[u8]) -> Verdict {
+    pub(crate) fn judge(&mut self, auth: &Auth<'_>, rest: &[u8]) -> AuthVerdict {
         self.extras.authenticator.judge(auth, rest, &mut self.journal)
     }
 

@@ -12,7 +12,7 @@ use super::opening::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
 use crate::event::{CloseReason, Event};
-use crate::handshake::{Capabilities, PeerInit, PeerParameters, Refusal, read_init};
+use crate::handshake::{Capabilities, InitRefusal, PeerInit, PeerParameters, read_init};
 use crate::ids::{LossCause, PathId};
 use crate::path::{DOUBTED_AFTER, Path};
 use crate::time::Time;
@@ -217,7 +217,7 @@ impl Association {
         let Some(cookie) = cookie else {
             let types = [ParameterType::STATE_COOKIE];
             let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
-            let refusal = Refusal::Abort(causes);
+            let refusal = InitRefusal::Abort(causes);
             self.refuse_init_ack(incoming.path(), fields, refusal, "INIT ACK without cookie");
             return;
         };
@@ -259,25 +259,25 @@ impl Association {
         &mut self,
         path: PathId,
         fields: InitFields,
-        refusal: Refusal,
+        refusal: InitRefusal,
         what: &'static str,
     ) {
-        let (tag, fatal) = (fields.initiate_tag, refusal != Refusal::SmallWindow);
+        let (tag, fatal) = (fields.initiate_tag, refusal != InitRefusal::SmallWindow);
         let abort = match refusal {
             //= RFC 9260 3.3.3-6
             // §3.3.3: with an Initiate Tag of 0, "it MUST destroy the TCB and SHOULD send an ABORT
             // chunk with the T bit set".
-            Refusal::ZeroTag => {
+            InitRefusal::ZeroTag => {
                 Abort { tag: self.identity.local_tag, reflected: true, causes: Vec::new() }
             }
             //= RFC 9260 3.3.3-9
             // §3.3.3: a small a_rwnd "MUST NOT change the state of any existing association".
-            Refusal::SmallWindow => {
+            InitRefusal::SmallWindow => {
                 let causes = CauseWriter::new().invalid_mandatory_parameter().finish();
                 Abort { tag, reflected: false, causes }
             }
             // §5.1: the tag is the Initiate Tag of the INIT ACK.
-            Refusal::Abort(causes) => Abort { tag, reflected: false, causes },
+            InitRefusal::Abort(causes) => Abort { tag, reflected: false, causes },
         };
         self.outbox.push(&self.paths, path, Control::Abort(abort));
         if fatal {

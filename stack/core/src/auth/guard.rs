@@ -6,12 +6,12 @@ use tresse_wire::{Auth, ChunkType, HmacIdentifier, Packet, auth_chunk_len, authe
 
 use super::chunk_set::ChunkSet;
 use super::keys::SharedKeys;
-use super::mac::{Algorithm, Keyed};
+use super::mac::{HmacAlgorithm, Keyed};
 use super::offer::Offer;
 
 /// What an AUTH chunk of the peer is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AuthVerdict {
     /// All that follows it comes from the peer.
     Authentic,
     /// The HMAC is wrong.
@@ -32,9 +32,9 @@ pub(crate) struct Guard {
     /// Authenticated when sent.
     wanted: ChunkSet,
     /// With which this end authenticates.
-    algorithm: Algorithm,
+    algorithm: HmacAlgorithm,
     /// Made of shared keys when they were first needed.
-    made: BTreeMap<(u16, Algorithm), Keyed>,
+    made: BTreeMap<(u16, HmacAlgorithm), Keyed>,
     /// The number of the key that the peer has used last.
     peer_key: u16,
     /// A number without a key of which was told last.
@@ -97,7 +97,12 @@ impl Guard {
     }
 
     //= RFC 4895 6.2-5 6.3-5
-    fn keyed(&mut self, keys: &SharedKeys, number: u16, algorithm: Algorithm) -> Option<&Keyed> {
+    fn keyed(
+        &mut self,
+        keys: &SharedKeys,
+        number: u16,
+        algorithm: HmacAlgorithm,
+    ) -> Option<&Keyed> {
         let secret = keys.secret(number)?;
         let (ours, theirs) = (&self.ours, &self.theirs);
         let make = || Keyed::new(algorithm, &ours.association_key(theirs, secret));
@@ -138,16 +143,17 @@ impl Guard {
 
     //= RFC 4895 6.3-2 6.3-3 6.3-4 6.3-5 6.3-6 6.3-7
     /// Judges an AUTH chunk, with the bytes of the packet behind it.
-    pub(crate) fn judge(&mut self, keys: &SharedKeys, auth: &Auth<'_>, rest: &[u8]) -> Verdict {
-        let algorithm = Algorithm::of(auth.algorithm).filter(|_| self.ours.takes(auth.algorithm));
-        let Some(algorithm) = algorithm else { return Verdict::UnknownAlgorithm };
+    pub(crate) fn judge(&mut self, keys: &SharedKeys, auth: &Auth<'_>, rest: &[u8]) -> AuthVerdict {
+        let algorithm =
+            HmacAlgorithm::of(auth.algorithm).filter(|_| self.ours.takes(auth.algorithm));
+        let Some(algorithm) = algorithm else { return AuthVerdict::UnknownAlgorithm };
         let Some(keyed) = self.keyed(keys, auth.key, algorithm) else {
-            return Verdict::UnknownKey;
+            return AuthVerdict::UnknownKey;
         };
         let zeros = [0; 32];
         match keyed.verify([&auth.header(), &zeros[..auth.hmac.len().min(32)], rest], auth.hmac) {
-            true => Verdict::Authentic,
-            false => Verdict::Forged,
+            true => AuthVerdict::Authentic,
+            false => AuthVerdict::Forged,
         }
     }
 
@@ -164,7 +170,7 @@ impl Guard {
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        let made = self.made.len() * (size_of::<((u16, Algorithm), Keyed)>() + 16);
+        let made = self.made.len() * (size_of::<((u16, HmacAlgorithm), Keyed)>() + 16);
         size_of::<Guard>() + self.ours.memory() + self.theirs.memory() + made
     }
 }

@@ -8,24 +8,24 @@ use tresse_wire::HmacIdentifier;
 
 /// A hash function that is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Algorithm {
+pub(super) enum HmacAlgorithm {
     Sha1,
     Sha256,
 }
 
-impl Algorithm {
-    pub(super) const fn of(identifier: HmacIdentifier) -> Option<Algorithm> {
+impl HmacAlgorithm {
+    pub(super) const fn of(identifier: HmacIdentifier) -> Option<HmacAlgorithm> {
         match identifier {
-            HmacIdentifier::SHA_1 => Some(Algorithm::Sha1),
-            HmacIdentifier::SHA_256 => Some(Algorithm::Sha256),
+            HmacIdentifier::SHA_1 => Some(HmacAlgorithm::Sha1),
+            HmacIdentifier::SHA_256 => Some(HmacAlgorithm::Sha256),
             _ => None,
         }
     }
 
     pub(super) const fn identifier(self) -> HmacIdentifier {
         match self {
-            Algorithm::Sha1 => HmacIdentifier::SHA_1,
-            Algorithm::Sha256 => HmacIdentifier::SHA_256,
+            HmacAlgorithm::Sha1 => HmacIdentifier::SHA_1,
+            HmacAlgorithm::Sha256 => HmacIdentifier::SHA_256,
         }
     }
 }
@@ -56,11 +56,11 @@ impl AsRef<[u8]> for Tag {
 }
 
 impl Keyed {
-    pub(super) fn new(algorithm: Algorithm, key: &[u8]) -> Keyed {
+    pub(super) fn new(algorithm: HmacAlgorithm, key: &[u8]) -> Keyed {
         const ANY: &str = "HMAC takes keys of any length (RFC 2104)";
         match algorithm {
-            Algorithm::Sha1 => Keyed::Sha1(KeyInit::new_from_slice(key).expect(ANY)),
-            Algorithm::Sha256 => Keyed::Sha256(KeyInit::new_from_slice(key).expect(ANY)),
+            HmacAlgorithm::Sha1 => Keyed::Sha1(KeyInit::new_from_slice(key).expect(ANY)),
+            HmacAlgorithm::Sha256 => Keyed::Sha256(KeyInit::new_from_slice(key).expect(ANY)),
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
         (0..text.len()).step_by(2).map(digit).collect()
     }
 
-    fn check(algorithm: Algorithm, key: &[u8], data: &[u8], expected: &str) {
+    fn check(algorithm: HmacAlgorithm, key: &[u8], data: &[u8], expected: &str) {
         let (keyed, expected) = (Keyed::new(algorithm, key), hex(expected));
         assert_eq!(keyed.sign(data).as_ref(), expected);
         let (head, tail) = data.split_at(data.len() / 2);
@@ -121,7 +121,7 @@ mod tests {
     /// RFC 2202 §3, test cases 1 to 3, 6 and 7.
     #[test]
     fn hmac_sha_1_has_the_values_of_rfc_2202() {
-        let sha1 = |key: &[u8], data: &[u8], digest| check(Algorithm::Sha1, key, data, digest);
+        let sha1 = |key: &[u8], data: &[u8], digest| check(HmacAlgorithm::Sha1, key, data, digest);
         sha1(&[0x0b; 20], b"Hi There", "b617318655057264e28bc0b6fb378c8ef146be00");
         let what = b"what do ya want for nothing?";
         sha1(b"Jefe", what, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
@@ -135,7 +135,8 @@ mod tests {
     /// RFC 4231 §4.2 to §4.4 and §4.7.
     #[test]
     fn hmac_sha_256_has_the_values_of_rfc_4231() {
-        let sha256 = |key: &[u8], data: &[u8], digest| check(Algorithm::Sha256, key, data, digest);
+        let sha256 =
+            |key: &[u8], data: &[u8], digest| check(HmacAlgorithm::Sha256, key, data, digest);
         let first = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
         sha256(&[0x0b; 20], b"Hi There", first);
         let second = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
@@ -149,13 +150,13 @@ mod tests {
 
     #[test]
     fn algorithms_have_their_numbers() {
-        for algorithm in [Algorithm::Sha1, Algorithm::Sha256] {
+        for algorithm in [HmacAlgorithm::Sha1, HmacAlgorithm::Sha256] {
             let identifier = algorithm.identifier();
-            assert_eq!(Algorithm::of(identifier), Some(algorithm));
+            assert_eq!(HmacAlgorithm::of(identifier), Some(algorithm));
             let len = Keyed::new(algorithm, b"").sign(b"").len;
             assert_eq!(identifier.hmac_len(), Some(len));
         }
-        assert_eq!(Algorithm::of(HmacIdentifier(2)), None);
-        assert_eq!(format!("{:?}", Keyed::new(Algorithm::Sha1, b"secret")), "Keyed(..)");
+        assert_eq!(HmacAlgorithm::of(HmacIdentifier(2)), None);
+        assert_eq!(format!("{:?}", Keyed::new(HmacAlgorithm::Sha1, b"secret")), "Keyed(..)");
     }
 }

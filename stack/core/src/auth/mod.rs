@@ -15,5 +15,5 @@ mod settings;
 pub use keys::SharedKeys;
 pub use settings::Authentication;
 
-pub(crate) use guard::{Guard, Verdict};
+pub(crate) use guard::{AuthVerdict, Guard};
 pub(crate) use offer::{Offer, OfferReader};

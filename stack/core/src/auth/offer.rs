@@ -5,7 +5,7 @@ use tresse_wire::{
 };
 
 use super::chunk_set::{ChunkSet, NEVER};
-use super::mac::Algorithm;
+use super::mac::HmacAlgorithm;
 use super::settings::Authentication;
 use crate::rng::Rng;
 
@@ -40,7 +40,7 @@ impl Offer {
         }
         // §6.1: the list "MAY be omitted if it is empty".
         let chunks = Some(chunks).filter(|chunks| !chunks.is_empty());
-        let known = |one: &&HmacIdentifier| Algorithm::of(**one).is_some();
+        let known = |one: &&HmacIdentifier| HmacAlgorithm::of(**one).is_some();
         let mut algorithms: Vec<_> = settings.algorithms.iter().filter(known).copied().collect();
         algorithms.truncate(MAX_ALGORITHMS - 1);
         if !algorithms.contains(&HmacIdentifier::SHA_1) {
@@ -122,8 +122,11 @@ impl Offer {
 
     //= RFC 4895 3.3-1 6.1-6
     /// The algorithm that the peer of this end authenticates with: "the first listed algorithm it supports".
-    pub(super) fn preferred(&self) -> Algorithm {
-        self.algorithms.iter().find_map(|one| Algorithm::of(*one)).unwrap_or(Algorithm::Sha1)
+    pub(super) fn preferred(&self) -> HmacAlgorithm {
+        self.algorithms
+            .iter()
+            .find_map(|one| HmacAlgorithm::of(*one))
+            .unwrap_or(HmacAlgorithm::Sha1)
     }
 
     /// Appends itself to a State Cookie.
@@ -286,7 +289,7 @@ mod tests {
         assert_eq!(offer.chunks, Some(vec![0]));
         assert_eq!(offer.algorithms, [HmacIdentifier::SHA_256, HmacIdentifier::SHA_1]);
         assert_ne!(offer.random, Offer::new(&settings, &mut rng).random);
-        assert_eq!(offer.preferred(), Algorithm::Sha256);
+        assert_eq!(offer.preferred(), HmacAlgorithm::Sha256);
     }
 
     //= RFC 4895 6.1-3
@@ -314,7 +317,7 @@ mod tests {
         let mut writer = ParameterWriter::new();
         writer.hmac_algo(&both).random(&[3; 32]);
         let read = read(&writer.finish()).unwrap().unwrap();
-        assert_eq!((read.preferred(), read.chunks), (Algorithm::Sha1, None));
+        assert_eq!((read.preferred(), read.chunks), (HmacAlgorithm::Sha1, None));
     }
 
     //= RFC 4895 6.1-9

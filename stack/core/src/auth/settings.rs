@@ -4,7 +4,7 @@ use tresse_wire::{ChunkType, HmacIdentifier};
 
 use super::chunk_set::NEVER;
 use super::keys::SharedKeys;
-use super::mac::Algorithm;
+use super::mac::HmacAlgorithm;
 
 /// How chunks are authenticated (RFC 4895), where
 /// [`Extensions::authentication`](crate::Extensions::authentication) is on. It is settled when an association begins, but for
@@ -50,7 +50,7 @@ impl Authentication {
         if self.chunks.len() > 256 {
             return Err("authentication.chunks has more types than there are".to_owned());
         }
-        if let Some(other) = self.algorithms.iter().find(|one| Algorithm::of(**one).is_none()) {
+        if let Some(other) = self.algorithms.iter().find(|one| HmacAlgorithm::of(**one).is_none()) {
             return Err(format!("authentication.algorithms has {other}, which is not known"));
         }
         if !self.algorithms.contains(&HmacIdentifier::SHA_1) || self.algorithms.len() > 2 {

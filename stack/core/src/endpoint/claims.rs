@@ -54,18 +54,18 @@ impl Rates {
     }
 }
 
-/// What sources ask for, of which no list is kept.
+/// How often sources ask for what leaves no trace here: INITs and restarts.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RequestRates {
     /// A secret: nobody knows who shares his place.
     key: [u64; 2],
     inits: Rates,
     restarts: Rates,
 }
 
-impl Requests {
-    pub(super) fn new(rng: &mut Rng) -> Requests {
-        Requests {
+impl RequestRates {
+    pub(super) fn new(rng: &mut Rng) -> RequestRates {
+        RequestRates {
             key: [rng.next_u64(), rng.next_u64()],
             inits: Rates::default(),
             restarts: Rates::default(),
@@ -138,18 +138,18 @@ mod tests {
 
     #[test]
     fn a_source_is_a_host_or_a_network_of_ipv6() {
-        let requests = Requests::new(&mut Rng::from_seed([1; 32]));
+        let requests = RequestRates::new(&mut Rng::from_seed([1; 32]));
         let place = |text: &str| requests.place(text.parse().unwrap());
         assert_eq!(place("2001:db8::1"), place("2001:db8::ffff:1"));
         assert_ne!(place("2001:db8::1"), place("2001:db8:0:1::1"));
         assert_ne!(place("10.0.0.1"), place("10.0.0.2"));
-        let other = Requests::new(&mut Rng::from_seed([2; 32]));
+        let other = RequestRates::new(&mut Rng::from_seed([2; 32]));
         assert_ne!(place("10.0.0.1"), other.place("10.0.0.1".parse().unwrap()));
     }
 
     #[test]
     fn forged_sources_take_no_memory() {
-        let mut requests = Requests::new(&mut Rng::from_seed([1; 32]));
+        let mut requests = RequestRates::new(&mut Rng::from_seed([1; 32]));
         for n in 0..100_000u32 {
             requests.admit_init(Time::from_millis(9), IpAddr::from(n.to_be_bytes()), 1000);
         }

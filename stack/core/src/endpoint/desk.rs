@@ -2,7 +2,7 @@
 
 use super::ports::Ports;
 use super::random::Numbers;
-use super::reply::Replies;
+use super::reply::ReplyQueue;
 use super::roll::Roll;
 use crate::stats::EndpointStats;
 use crate::time::Time;
@@ -13,6 +13,6 @@ pub(super) struct Desk<'a> {
     pub(super) ports: &'a Ports,
     pub(super) roll: &'a mut Roll,
     pub(super) numbers: &'a mut Numbers,
-    pub(super) replies: &'a mut Replies,
+    pub(super) replies: &'a mut ReplyQueue,
     pub(super) stats: &'a mut EndpointStats,
 }

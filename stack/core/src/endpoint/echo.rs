@@ -5,7 +5,7 @@ use tresse_wire::{Auth, Chunk, ChunkType, Packet};
 use super::cookie::Cookie;
 use super::desk::Desk;
 use crate::association::Association;
-use crate::auth::{Guard, Verdict};
+use crate::auth::{AuthVerdict, Guard};
 use crate::ids::AssociationId;
 
 //= RFC 4895 6.3-8 6.3-9 6.3-10
@@ -62,7 +62,7 @@ fn judge_first_echo(
     let of_port = || Some(&cx.ports.get(cookie.local_port)?.association.authentication.keys);
     let keys = own.or_else(of_port)?;
     let verdict = guard.judge(keys, auth, behind_first(packet));
-    (verdict == Verdict::Authentic).then_some(true)
+    (verdict == AuthVerdict::Authentic).then_some(true)
 }
 
 /// The bytes behind the first chunk of a packet.
@@ -84,8 +84,7 @@ fn judge_echo(
     }
     match auth {
         None => (!authenticator.requires(ChunkType::COOKIE_ECHO)).then_some(false),
-        Some(auth) => {
-            (association.judge(auth, behind_first(packet)) == Verdict::Authentic).then_some(true)
-        }
+        Some(auth) => (association.judge(auth, behind_first(packet)) == AuthVerdict::Authentic)
+            .then_some(true),
     }
 }

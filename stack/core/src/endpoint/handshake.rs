@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use tresse_wire::{CauseWriter, CommonHeader, InitFields, Packet, ParameterWriter, Parameters};
 
-use super::claims::Requests;
+use super::claims::RequestRates;
 use super::cookie::{Cookie, CookieKeys};
 use super::desk::Desk;
 use super::echo::admits_echo;
-use super::init_ack::{Answer, init_ack_parameters};
+use super::init_ack::{InitAckAnswer, init_ack_parameters};
 use super::reply::room;
 use super::rival::Rival;
 use crate::association::{Association, Blueprint};
 use crate::config::AssociationConfig;
 use crate::datagram::Datagram;
-use crate::handshake::{PeerInit, Refusal, read_init};
+use crate::handshake::{InitRefusal, PeerInit, read_init};
 use crate::ids::AssociationId;
 use crate::profile::LimitParameters;
 use crate::rng::Rng;
@@ -26,12 +26,12 @@ use crate::state::State;
 #[derive(Debug)]
 pub(super) struct Greeter {
     keys: CookieKeys,
-    requests: Requests,
+    requests: RequestRates,
 }
 
 impl Greeter {
     pub(super) fn new(rng: &mut Rng) -> Greeter {
-        Greeter { keys: CookieKeys::new(rng), requests: Requests::new(rng) }
+        Greeter { keys: CookieKeys::new(rng), requests: RequestRates::new(rng) }
     }
 
     //= RFC 9260 3.3.2-4 5.1-6
@@ -52,14 +52,14 @@ impl Greeter {
             Ok(init) => init,
             //= RFC 9260 3.3.2-7
             // §3.3.2: "the receiver MUST silently discard the packet".
-            Err(Refusal::ZeroTag) => {
+            Err(InitRefusal::ZeroTag) => {
                 cx.stats.invalid_packets += 1;
                 return;
             }
             //= RFC 9260 5.1-15 5.1-16 5.1-17
             Err(refusal) => {
                 let causes = match refusal {
-                    Refusal::Abort(causes) => causes,
+                    InitRefusal::Abort(causes) => causes,
                     _ => CauseWriter::new().invalid_mandatory_parameter().finish(),
                 };
                 cx.replies.abort(datagram, header, fields.initiate_tag, false, &causes);
@@ -81,7 +81,7 @@ impl Greeter {
         };
         if let Some(mut answer) = answer {
             answer.addresses.retain(|a| init.families.include(*a));
-            if let Err(Refusal::Abort(causes)) = init.settle(&answer.config) {
+            if let Err(InitRefusal::Abort(causes)) = init.settle(&answer.config) {
                 cx.replies.abort(datagram, header, fields.initiate_tag, false, &causes);
                 return;
             }
@@ -101,7 +101,7 @@ impl Greeter {
         datagram: &Datagram,
         header: CommonHeader,
         init: PeerInit<'_>,
-        answer: &Answer,
+        answer: &InitAckAnswer,
     ) {
         let Some(port) = cx.ports.get(header.destination_port) else { return };
         let life = answer.config.profile.limits.cookie_life();
@@ -278,7 +278,7 @@ fn answer_stranger(
     datagram: &Datagram,
     header: CommonHeader,
     init: &mut PeerInit<'_>,
-) -> Option<Answer> {
+) -> Option<InitAckAnswer> {
     let full = !cx.roll.has_room();
     let port = cx.ports.get(header.destination_port);
     let port = port.filter(|port| port.accepts(datagram.source, header.source_port) && !full);
@@ -308,7 +308,7 @@ fn answer_stranger(
     let (to, from) = (datagram.source, datagram.destination);
     let addresses = sources.told(to, Some(from));
     let offer = cx.numbers.fresh_offer(&config);
-    Some(Answer { fields, tie_tags: (0, 0), addresses, config, to, from, offer })
+    Some(InitAckAnswer { fields, tie_tags: (0, 0), addresses, config, to, from, offer })
 }
 
 /// An INIT for an association that exists (§5.2.1, §5.2.2, §9.2).
@@ -318,7 +318,7 @@ fn answer_known(
     datagram: &Datagram,
     header: CommonHeader,
     init: &mut PeerInit<'_>,
-) -> Option<Answer> {
+) -> Option<InitAckAnswer> {
     let a = cx.roll.get_mut(id)?;
     // Its tag shows that the peer has not restarted, and whose addresses these are.
     let same = a.identity().peer_tag == init.peer.tag;
@@ -335,7 +335,7 @@ fn answer_known(
     // peer that calls an address which it was not told of would take that one for the only one.
     let mut sources = a.addresses().sources().clone();
     sources.learn(datagram.destination);
-    let answer = Answer {
+    let answer = InitAckAnswer {
         fields: a.init_fields(),
         tie_tags,
         addresses: sources.told(datagram.source, Some(datagram.destination)),
@@ -363,7 +363,7 @@ fn answer_known(
             let ours = a.paths().find(to).and_then(|path| a.paths()[path].address.local());
             let from = ours.filter(|_| to != datagram.source).unwrap_or(answer.from);
             let addresses = sources.told(to, Some(from));
-            return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });
+            return Some(InitAckAnswer { tie_tags: (0, 0), addresses, to, from, ..answer });
         }
         State::CookieEchoed if added.is_empty() || same => return Some(answer),
         //= RFC 9260 9.2-22
@@ -397,7 +397,7 @@ fn answer_known(
         (cx.numbers.fresh_tag(cx.roll.index()), cx.numbers.fresh_tsn());
     let offer = cx.numbers.fresh_offer(&answer.config);
     let fields = InitFields { initiate_tag, initial_tsn, ..answer.fields };
-    Some(Answer { fields, offer, ..answer })
+    Some(InitAckAnswer { fields, offer, ..answer })
 }
 
 fn open_association(

@@ -9,7 +9,7 @@ use crate::config::AssociationConfig;
 use crate::handshake::PeerParameters;
 
 /// What the INIT ACK to an INIT says, and where it goes.
-pub(super) struct Answer {
+pub(super) struct InitAckAnswer {
     pub(super) fields: InitFields,
     pub(super) tie_tags: (u32, u32),
     /// Our addresses, as far as the peer is told.
@@ -29,7 +29,7 @@ const INIT_ACK_LEN: usize = 12 + 20;
 /// the peer's unrecognised parameters that there is room for.
 pub(super) fn init_ack_parameters(
     cookie: &[u8],
-    answer: &Answer,
+    answer: &InitAckAnswer,
     report: &[u8],
     room: usize,
 ) -> Vec<u8> {

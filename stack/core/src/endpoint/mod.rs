@@ -52,7 +52,7 @@ use index::Index;
 use peer_tags::PeerTags;
 use ports::Ports;
 use random::Numbers;
-use reply::Replies;
+use reply::ReplyQueue;
 use roll::Roll;
 use shard::Shard;
 pub use shard::ShardKey;
@@ -77,7 +77,7 @@ pub struct Endpoint {
     roll: Roll,
     greeter: Greeter,
     numbers: Numbers,
-    replies: Replies,
+    replies: ReplyQueue,
     stats: EndpointStats,
 }
 
@@ -125,7 +125,7 @@ impl Endpoint {
             roll: Roll::new(max_associations, memory, index),
             greeter: Greeter::new(&mut rng),
             numbers: Numbers::new(rng, shard),
-            replies: Replies::default(),
+            replies: ReplyQueue::default(),
             stats: EndpointStats::default(),
         }
     }

@@ -25,12 +25,12 @@ pub(super) fn room(received: &Datagram, to: IpAddr) -> usize {
 
 /// Replies that wait to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Replies {
+pub(super) struct ReplyQueue {
     queue: VecDeque<(Transmit, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Replies {
+impl ReplyQueue {
     pub(super) fn pop(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let (transmit, packet) = self.queue.pop_front()?;
         self.bytes -= packet.len();

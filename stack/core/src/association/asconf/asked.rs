@@ -10,7 +10,7 @@ use tresse_wire::{
 
 use super::removal::{Gone, add_path, remove_path};
 use super::{AddressChanges, Affected, Common};
-use crate::asconf::Turn;
+use crate::asconf::SequenceCheck;
 use crate::association::incoming::PacketInHand;
 use crate::ids::PathId;
 use crate::path::source::is_usable;
@@ -67,8 +67,8 @@ impl AddressChanges {
         if !cx.state.may_change_addresses() {
             return None;
         }
-        match self.agreed.as_ref()?.answers.turn(asconf.number) {
-            Turn::New => {
+        match self.agreed.as_ref()?.answers.check(asconf.number) {
+            SequenceCheck::New => {
                 cx.journal.stats.asconfs_received += 1;
                 let mut state = Processing::default();
                 self.perform(cx, affected, incoming, asconf, &mut state);
@@ -80,12 +80,12 @@ impl AddressChanges {
                 }
                 Some(Performed { responses, gone, moved })
             }
-            Turn::Again(kept) => {
+            SequenceCheck::Again(kept) => {
                 cx.journal.stats.asconfs_seen_again += 1;
                 kept.map(|responses| Performed { responses, gone: Vec::new(), moved: false })
             }
             // E5: "it must be either a stale packet or from an attacker".
-            Turn::Stray => {
+            SequenceCheck::Stray => {
                 cx.journal.stats.malformed_chunks += 1;
                 None
             }

@@ -9,7 +9,7 @@ mod receiving;
 mod sending;
 
 use super::*;
-use crate::auth::{Authentication, Guard, Offer, OfferReader, SharedKeys, Verdict};
+use crate::auth::{AuthVerdict, Authentication, Guard, Offer, OfferReader, SharedKeys};
 use crate::event::AuthenticationEvent;
 use crate::rng::Rng;
 use script::{packet, peer_fields};
@@ -204,7 +204,7 @@ impl Peer {
     }
 
     /// Whether a packet of the endpoint is authentic; the types behind its AUTH chunk.
-    fn judge(&mut self, sent: &Sent) -> (Verdict, Vec<ChunkType>) {
+    fn judge(&mut self, sent: &Sent) -> (AuthVerdict, Vec<ChunkType>) {
         let packet = Packet::parse(&sent.bytes).unwrap();
         let mut chunks = packet.chunks();
         while let Some(raw) = chunks.next() {

@@ -181,5 +181,5 @@ fn keys_may_be_set_before_the_peer_is_known() {
     });
     peer.keys.set(4, b"early").unwrap();
     let again = peer.script.wait(secs(5));
-    assert_eq!(peer.judge(&again[0]).0, Verdict::Authentic);
+    assert_eq!(peer.judge(&again[0]).0, AuthVerdict::Authentic);
 }

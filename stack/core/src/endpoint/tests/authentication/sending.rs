@@ -21,7 +21,7 @@ fn cookie_echo_stays_in_front_unless_it_is_to_be_authenticated() {
         });
         assert_eq!(only(&sent).types(), expected);
         if !wanted.is_empty() {
-            assert_eq!(peer.judge(&sent[0]).0, Verdict::Authentic);
+            assert_eq!(peer.judge(&sent[0]).0, AuthVerdict::Authentic);
         }
         // Lost, they come again in the same order.
         let again = peer.script.wait(secs(5));
@@ -36,7 +36,7 @@ fn what_the_peer_wants_is_authenticated_and_nothing_else() {
     // 5 bytes of user data have padding, which counts.
     let sent = peer.script.send(5);
     assert_eq!(types(&sent), [[ChunkType::AUTH, ChunkType::DATA]]);
-    assert_eq!(peer.judge(&sent[0]), (Verdict::Authentic, vec![ChunkType::DATA]));
+    assert_eq!(peer.judge(&sent[0]), (AuthVerdict::Authentic, vec![ChunkType::DATA]));
     assert_eq!(peer.script.stats().auth_chunks_sent, 1);
     let sent = peer.data(10);
     assert!(sent.iter().all(|p| !p.carries(ChunkType::AUTH)), "a SACK is not asked for");
@@ -67,11 +67,11 @@ fn control_chunks_are_authenticated_too() {
     let mut peer = Peer::connected(&asking(&[]), &all);
     let mut sent = peer.data(10);
     sent.extend(peer.data(10));
-    assert_eq!(peer.judge(only(&sent)), (Verdict::Authentic, vec![ChunkType::SACK]));
+    assert_eq!(peer.judge(only(&sent)), (AuthVerdict::Authentic, vec![ChunkType::SACK]));
     // A SACK that is owed rides along.
     let check = |peer: &mut Peer, sent: &[Sent], kind| {
         let (verdict, kinds) = peer.judge(only(sent));
-        assert_eq!((verdict, kinds.first()), (Verdict::Authentic, Some(&kind)));
+        assert_eq!((verdict, kinds.first()), (AuthVerdict::Authentic, Some(&kind)));
     };
     let sent = peer.give(|w| w.heartbeat(b"hello"));
     check(&mut peer, &sent, ChunkType::HEARTBEAT_ACK);
@@ -82,11 +82,11 @@ fn control_chunks_are_authenticated_too() {
     let sent = peer.script.poll();
     check(&mut peer, &sent, ChunkType::HEARTBEAT);
     let sent = peer.script.shutdown();
-    assert_eq!(peer.judge(only(&sent)).0, Verdict::Authentic);
+    assert_eq!(peer.judge(only(&sent)).0, AuthVerdict::Authentic);
     let (now, id) = (peer.script.now, peer.script.id);
     peer.script.end.abort(now, id, b"bye").unwrap();
     let sent = peer.script.poll();
-    assert_eq!(peer.judge(only(&sent)), (Verdict::Authentic, vec![ChunkType::ABORT]));
+    assert_eq!(peer.judge(only(&sent)), (AuthVerdict::Authentic, vec![ChunkType::ABORT]));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_probe_of_the_path_mtu_has_its_size_all_the_same() {
         for probe in probes {
             assert_eq!(probe.carries(ChunkType::AUTH), wanted.contains(&ChunkType::HEARTBEAT));
             if probe.carries(ChunkType::AUTH) {
-                assert_eq!(peer.judge(probe).0, Verdict::Authentic);
+                assert_eq!(peer.judge(probe).0, AuthVerdict::Authentic);
             }
         }
     }
