@@ -29,7 +29,7 @@ pub(super) enum Step {
 
 /// Its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Guard {
+pub(super) enum ClosingTimer {
     /// T2-shutdown.
     T2,
     /// T5-shutdown-guard.
@@ -290,10 +290,11 @@ impl Closing {
     }
 
     /// A timer that is due, and no longer runs.
-    pub(super) fn take_due(&mut self, now: Time) -> Option<Guard> {
+    pub(super) fn take_due(&mut self, now: Time) -> Option<ClosingTimer> {
         let due = |timer: &mut Option<Time>| timer.take_if(|at| *at <= now).is_some();
         // T5 ends the association.
-        (due(&mut self.t5).then_some(Guard::T5)).or_else(|| due(&mut self.t2).then_some(Guard::T2))
+        (due(&mut self.t5).then_some(ClosingTimer::T5))
+            .or_else(|| due(&mut self.t2).then_some(ClosingTimer::T2))
     }
 
     /// T2 runs no longer than that.

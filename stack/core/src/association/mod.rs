@@ -1,7 +1,7 @@
 //! One association: it routes chunks and timers to its parts, opens and closes.
 //!
 //! What has state of its own is a struct with closed fields that never sees the association: the two halves,
-//! [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), and here `Monitor` (paths and addresses),
+//! [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), and here `PathMonitor` (paths and addresses),
 //! `Reconfiguration` (streams that change), `AddressChanges`, `Authenticator`, `Opening`, `Closing` and `Outbox`. What they share
 //! comes as a `Common`; what they leave to do comes back as a value, an `End` among them.
 //!
@@ -70,7 +70,7 @@ use errors::Errors;
 pub(crate) use identity::Identity;
 pub use identity::PeerKey;
 pub(crate) use listing::Listing;
-use monitor::Monitor;
+use monitor::PathMonitor;
 use opening::Opening;
 pub(crate) use origin::AcceptedCookie;
 use origin::Origin;
@@ -86,7 +86,7 @@ pub(crate) struct Association {
     phase: Phase,
     config: AssociationConfig,
     paths: Paths,
-    monitor: Monitor,
+    monitor: PathMonitor,
     rng: Rng,
     origin: Origin,
     sender: Sender,
@@ -141,7 +141,7 @@ impl Association {
             identity,
             phase: Phase::CookieWait(Opening::default()),
             paths,
-            monitor: Monitor::new(sources),
+            monitor: PathMonitor::new(sources),
             rng,
             origin: Origin::new(initial_tsn),
             sender: Sender::new(initial_tsn, &config),

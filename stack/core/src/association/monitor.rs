@@ -27,14 +27,14 @@ const COOKIE_ECHO_LEN: usize = 2 * (4 + 3);
 
 /// Keeps an eye on the paths: which of them work, from which of our addresses, and which are the peer's at all.
 #[derive(Debug)]
-pub(super) struct Monitor {
+pub(super) struct PathMonitor {
     addresses: Addresses,
     verification: Verification,
 }
 
-impl Monitor {
-    pub(super) fn new(sources: Sources) -> Monitor {
-        Monitor { addresses: Addresses::new(sources), verification: Verification::default() }
+impl PathMonitor {
+    pub(super) fn new(sources: Sources) -> PathMonitor {
+        PathMonitor { addresses: Addresses::new(sources), verification: Verification::default() }
     }
 
     /// What it may use of our addresses and of the peer's.

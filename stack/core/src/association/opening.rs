@@ -21,9 +21,9 @@ pub(super) struct Opening {
     to_be_closed: bool,
 }
 
-/// What COOKIE ECHO brings.
+/// The cookie that COOKIE ECHO brings, and what goes with it.
 #[derive(Debug)]
-pub(super) struct Echo {
+pub(super) struct EchoedCookie {
     cookie: Bytes,
     /// An ERROR to bundle with it: unrecognised parameters of the INIT ACK.
     error: Option<Vec<u8>>,
@@ -102,10 +102,10 @@ impl Opening {
     }
 }
 
-impl Echo {
+impl EchoedCookie {
     /// It leaves now, with these error causes.
-    pub(super) fn new(now: Time, cookie: &[u8], error: Option<Vec<u8>>) -> Echo {
-        Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now }
+    pub(super) fn new(now: Time, cookie: &[u8], error: Option<Vec<u8>>) -> EchoedCookie {
+        EchoedCookie { cookie: Bytes::copy_from_slice(cookie), error, sent: now }
     }
 
     /// It leaves again.

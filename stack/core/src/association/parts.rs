@@ -1,13 +1,13 @@
 //! The association taken apart, so that each part can be given what it works with.
 
-use super::{Association, Common, Extras, Halves, Monitor, Origin, Phase};
+use super::{Association, Common, Extras, Halves, Origin, PathMonitor, Phase};
 use crate::time::Time;
 
 /// What is not common to all parts.
 pub(super) struct Parts<'a> {
     pub(super) phase: &'a mut Phase,
     pub(super) origin: &'a mut Origin,
-    pub(super) monitor: &'a mut Monitor,
+    pub(super) monitor: &'a mut PathMonitor,
     pub(super) extras: &'a mut Extras,
     pub(super) halves: Halves<'a>,
 }

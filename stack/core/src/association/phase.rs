@@ -1,7 +1,7 @@
 //! Where an association is in its life (RFC 9260 §4), with what it has then and at no other time.
 
-use super::closing::{Closing, Guard, Step};
-use super::opening::{Echo, Opening};
+use super::closing::{Closing, ClosingTimer, Step};
+use super::opening::{EchoedCookie, Opening};
 use crate::ids::PathId;
 use crate::state::State;
 use crate::time::Time;
@@ -12,7 +12,7 @@ pub(super) enum Phase {
     /// COOKIE-WAIT: nothing of the peer is known.
     CookieWait(Opening),
     /// COOKIE-ECHOED: the peer has introduced itself.
-    CookieEchoed(Opening, Echo),
+    CookieEchoed(Opening, EchoedCookie),
     /// ESTABLISHED.
     Established,
     /// From SHUTDOWN-PENDING or SHUTDOWN-RECEIVED on.
@@ -27,7 +27,7 @@ pub(super) enum Timer {
     /// T1-init or T1-cookie.
     T1,
     /// One of a graceful end.
-    End(Guard),
+    End(ClosingTimer),
 }
 
 impl Phase {
@@ -60,7 +60,7 @@ impl Phase {
     }
 
     /// What COOKIE ECHO brings.
-    pub(super) fn echo(&self) -> Option<&Echo> {
+    pub(super) fn echo(&self) -> Option<&EchoedCookie> {
         match self {
             Phase::CookieEchoed(_, echo) => Some(echo),
             _ => None,
@@ -135,6 +135,6 @@ impl Phase {
 
     /// Bytes of memory beside its own.
     pub(super) fn memory(&self) -> usize {
-        self.echo().map_or(0, Echo::memory)
+        self.echo().map_or(0, EchoedCookie::memory)
     }
 }

@@ -8,7 +8,7 @@ use tresse_wire::{CauseWriter, ChunkType, InitFields, ParameterType, ParameterWr
 
 use super::addresses::source_beside;
 use super::incoming::PacketInHand;
-use super::opening::{Echo, Opening};
+use super::opening::{EchoedCookie, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, AcceptedCookie, Association, Blueprint, Control, Paths, Phase};
 use crate::event::{CloseReason, Event};
@@ -228,7 +228,7 @@ impl Association {
         // §3.2.2: what is not recognised is reported in an ERROR chunk bundled with the COOKIE ECHO.
         let error = (!report.is_empty())
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
-        let echo = Echo::new(now, cookie, error);
+        let echo = EchoedCookie::new(now, cookie, error);
         // §5.1: it was sent to the address that our INIT came from.
         self.monitor.addresses_mut().sources_mut().learn(incoming.local());
         self.adopt_peer(&peer);

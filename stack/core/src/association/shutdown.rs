@@ -3,7 +3,7 @@
 
 use tresse_wire::Tsn;
 
-use super::closing::{Guard, Step};
+use super::closing::{ClosingTimer, Step};
 use super::errors::End;
 use super::incoming::PacketInHand;
 use super::{Association, Control, Phase, State};
@@ -30,9 +30,9 @@ impl Association {
     }
 
     /// A timer of a graceful end has expired.
-    pub(super) fn on_shutdown_timer(&mut self, now: Time, timer: Guard) {
+    pub(super) fn on_shutdown_timer(&mut self, now: Time, timer: ClosingTimer) {
         match timer {
-            Guard::T2 => {
+            ClosingTimer::T2 => {
                 let (mut cx, parts) = self.parts(now);
                 let Some(closing) = parts.phase.closing_mut() else { return };
                 if !closing.on_t2(&mut cx, parts.halves.sender, parts.monitor.addresses()) {
@@ -41,7 +41,7 @@ impl Association {
             }
             //= RFC 9260 9.2-11 9.2-12
             // T5-shutdown-guard expired: ABORT.
-            Guard::T5 => {
+            ClosingTimer::T5 => {
                 self.abort_with(End { causes: Vec::new(), reason: CloseReason::ShutdownTimeout });
             }
         }

@@ -30,12 +30,12 @@ struct Heard {
 
 /// What an ECNE chunk means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Echo {
+pub(crate) struct EcnEcho {
     packets: u32,
     answer: Option<u64>,
 }
 
-impl Echo {
+impl EcnEcho {
     /// Packets of which it tells for the first time.
     pub(crate) const fn packets(self) -> u32 {
         self.packets
@@ -49,7 +49,7 @@ impl Echo {
 
 /// ECN on one path.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct PathMarks {
     /// Since this sequence number ECT packets leave of which it is not known whether they arrive, unless they are `proved`.
     from: Option<u64>,
     proved: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Marks {
     echoed: bool,
 }
 
-impl Marks {
+impl PathMarks {
     /// Packets do not vanish for being ECT.
     pub(crate) const fn may_leave(&self) -> bool {
         !self.given_up
@@ -133,7 +133,7 @@ impl Marks {
         seq: u64,
         packets: Option<u32>,
         round_trip: Duration,
-    ) -> Echo {
+    ) -> EcnEcho {
         self.echoed = true;
         self.told += 1;
         let last = self.heard;
@@ -142,13 +142,13 @@ impl Marks {
             if answer.is_some() {
                 self.heard = Some(Heard { answered: now, ..last });
             }
-            return Echo { packets: 0, answer };
+            return EcnEcho { packets: 0, answer };
         }
         // The count goes on, or began again with CWR.
         let told = last.map_or(0, |last| last.packets);
         let more = |packets: u32| if packets > told { packets - told } else { packets.max(1) };
         self.heard = Some(Heard { seq, packets: packets.unwrap_or(told), answered: now });
-        Echo { packets: packets.map_or(0, more), answer: Some(seq) }
+        EcnEcho { packets: packets.map_or(0, more), answer: Some(seq) }
     }
 
     /// The last mark that was told is that of `seq`.
@@ -200,27 +200,27 @@ mod tests {
 
     #[test]
     fn a_mark_is_answered_once_per_round_trip_and_counted_once() {
-        let mut marks = Marks::default();
+        let mut marks = PathMarks::default();
         let first = marks.hear(at(0), 10, Some(2), RTT);
-        assert_eq!(first, Echo { packets: 2, answer: Some(10) });
-        assert_eq!(marks.hear(at(50), 10, Some(2), RTT), Echo { packets: 0, answer: None });
-        assert_eq!(marks.hear(at(100), 10, Some(2), RTT), Echo { packets: 0, answer: Some(10) });
-        assert_eq!(marks.hear(at(150), 10, Some(2), RTT), Echo { packets: 0, answer: None });
+        assert_eq!(first, EcnEcho { packets: 2, answer: Some(10) });
+        assert_eq!(marks.hear(at(50), 10, Some(2), RTT), EcnEcho { packets: 0, answer: None });
+        assert_eq!(marks.hear(at(100), 10, Some(2), RTT), EcnEcho { packets: 0, answer: Some(10) });
+        assert_eq!(marks.hear(at(150), 10, Some(2), RTT), EcnEcho { packets: 0, answer: None });
         // News is answered at once; an earlier one that comes late tells nothing.
         let news = marks.hear(at(151), 14, Some(5), RTT);
-        assert_eq!(news, Echo { packets: 3, answer: Some(14) });
-        assert_eq!(marks.hear(at(152), 12, Some(3), RTT), Echo { packets: 0, answer: None });
+        assert_eq!(news, EcnEcho { packets: 3, answer: Some(14) });
+        assert_eq!(marks.hear(at(152), 12, Some(3), RTT), EcnEcho { packets: 0, answer: None });
         // What may be another path's is not counted.
-        assert_eq!(marks.hear(at(153), 16, None, RTT), Echo { packets: 0, answer: Some(16) });
+        assert_eq!(marks.hear(at(153), 16, None, RTT), EcnEcho { packets: 0, answer: Some(16) });
         // CWR arrived: the peer's count began again.
         let again = marks.hear(at(300), 20, Some(1), RTT);
-        assert_eq!(again, Echo { packets: 1, answer: Some(20) });
+        assert_eq!(again, EcnEcho { packets: 1, answer: Some(20) });
         assert_eq!(marks.hear(at(301), 21, Some(0), RTT).packets(), 1);
     }
 
     #[test]
     fn losses_and_marks_of_one_round_trip_are_one() {
-        let mut marks = Marks::default();
+        let mut marks = PathMarks::default();
         assert!(!marks.is_cut_for(1) && !marks.spares(1));
         marks.on_mark(20);
         assert!(marks.is_cut_for(20) && marks.spares(20));
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_arrives_only_without_ect_gives_it_up() {
-        let mut marks = Marks::default();
+        let mut marks = PathMarks::default();
         assert!(!marks.on_ack(4, false), "sent before any ECT packet");
         marks.on_sent(5);
         assert!(marks.take_leaving() && !marks.take_leaving());
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn one_that_arrives_proves_the_way_until_it_may_be_another_one() {
-        let mut marks = Marks::default();
+        let mut marks = PathMarks::default();
         marks.on_sent(5);
         assert!(!marks.on_ack(5, false) && !marks.on_ack(6, true));
         for seq in 7..20 {

@@ -45,7 +45,7 @@ pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, he
 use mtu::{Headers, Mtu, MtuTold};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
-pub(crate) use patience::{StandardTimers, Turn};
+pub(crate) use patience::{StandardTimer, StandardTimers};
 use pf_forgives_spurious::Leniency;
 use potentially_failed::Failures;
 use queue_limit::flight_limit;

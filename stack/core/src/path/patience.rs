@@ -36,7 +36,7 @@ use crate::time::Time;
 
 /// The timer of RFC 9260 for what the peer owes: T1, T2 or T3-rtx, of which one runs at a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct StandardTimer {
     /// When it expires.
     pub(crate) due: Time,
     /// Where its chunk is.
@@ -47,7 +47,7 @@ pub(crate) struct Turn {
 #[derive(Debug, Default)]
 pub(crate) struct StandardTimers {
     /// For each [`Pace`]; `None` while nothing is owed.
-    turns: [Option<Turn>; 2],
+    timers: [Option<StandardTimer>; 2],
     /// A timer has expired since the peer answered last.
     tried: bool,
     /// The last one did so no earlier than RFC 9260 would have tried again.
@@ -64,20 +64,20 @@ impl StandardTimers {
         *self = StandardTimers::default();
     }
 
-    /// Something is owed from now on, with a turn for each pace.
-    pub(crate) fn begin(&mut self, turn: impl FnMut(Pace) -> Turn) {
+    /// Something is owed from now on, with a timer for each pace.
+    pub(crate) fn begin(&mut self, timer: impl FnMut(Pace) -> StandardTimer) {
         *self =
-            StandardTimers { turns: Pace::BOTH.map(turn).map(Some), ..StandardTimers::default() };
+            StandardTimers { timers: Pace::BOTH.map(timer).map(Some), ..StandardTimers::default() };
     }
 
-    /// Whose turn it is; `None` while nothing is owed.
-    pub(crate) const fn turn(&self, pace: Pace) -> Option<Turn> {
-        self.turns[pace as usize]
+    /// The one that runs; `None` while nothing is owed.
+    pub(crate) const fn timer(&self, pace: Pace) -> Option<StandardTimer> {
+        self.timers[pace as usize]
     }
 
-    /// The next one has its turn.
-    pub(crate) const fn pass_on(&mut self, pace: Pace, turn: Turn) {
-        self.turns[pace as usize] = Some(turn);
+    /// It has expired: this one runs now.
+    pub(crate) const fn pass_on(&mut self, pace: Pace, next: StandardTimer) {
+        self.timers[pace as usize] = Some(next);
     }
 
     /// A timer expired; `on_time`: no earlier than RFC 9260 would have tried again.
@@ -92,7 +92,7 @@ impl StandardTimers {
     }
 
     pub(crate) fn due(&self) -> Option<Time> {
-        self.turn(Pace::Try).map(|turn| turn.due)
+        self.timer(Pace::Try).map(|timer| timer.due)
     }
 
     /// How long a timer runs that would run for `rto`.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::marks::Marks;
+use super::marks::PathMarks;
 use crate::congestion::{
     CongestionControl, CongestionSigns, Controller, RateReduction, SsthreshFloor,
 };
@@ -53,7 +53,7 @@ pub(crate) struct Window {
     /// Congestion window before the last cut by a loss.
     cwnd_at_loss: usize,
     floor: SsthreshFloor,
-    marks: Marks,
+    marks: PathMarks,
 }
 
 impl Window {
@@ -79,7 +79,7 @@ impl Window {
             last_data_sent: Time::ZERO,
             cwnd_at_loss: 0,
             floor: SsthreshFloor::default(),
-            marks: Marks::default(),
+            marks: PathMarks::default(),
         }
     }
 
@@ -105,12 +105,12 @@ impl Window {
 
     /// Marks of congestion.
     #[inline]
-    pub(crate) const fn marks(&self) -> &Marks {
+    pub(crate) const fn marks(&self) -> &PathMarks {
         &self.marks
     }
 
     #[inline]
-    pub(crate) const fn marks_mut(&mut self) -> &mut Marks {
+    pub(crate) const fn marks_mut(&mut self) -> &mut PathMarks {
         &mut self.marks
     }
 

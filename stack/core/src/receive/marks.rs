@@ -18,7 +18,7 @@ struct Owed {
 
 /// Marks, by the path that they came over.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct ReceivedMarks {
     /// The packet being taken is marked.
     marked: bool,
     /// Its lowest TSN.
@@ -30,7 +30,7 @@ fn is_after(a: Tsn, b: Tsn) -> bool {
     a.distance(b) > 0
 }
 
-impl Marks {
+impl ReceivedMarks {
     /// A packet begins, which is `marked` or not.
     #[inline]
     pub(super) fn begin_packet(&mut self, marked: bool) {
@@ -100,19 +100,19 @@ mod tests {
     const A: PathId = PathId(0);
     const B: PathId = PathId(1);
 
-    fn packet(marks: &mut Marks, path: PathId, marked: bool, tsns: &[u32]) {
+    fn packet(marks: &mut ReceivedMarks, path: PathId, marked: bool, tsns: &[u32]) {
         marks.begin_packet(marked);
         tsns.iter().for_each(|tsn| marks.on_chunk(Tsn(*tsn)));
         marks.end_packet(path);
     }
 
-    fn owed(marks: &Marks) -> Vec<(u8, u32, u32)> {
+    fn owed(marks: &ReceivedMarks) -> Vec<(u8, u32, u32)> {
         marks.owed.iter().map(|owed| (owed.path.0, owed.tsn.0, owed.packets)).collect()
     }
 
     #[test]
     fn the_lowest_tsn_of_the_latest_marked_packet_and_their_number() {
-        let mut marks = Marks::default();
+        let mut marks = ReceivedMarks::default();
         packet(&mut marks, A, false, &[1]);
         packet(&mut marks, A, true, &[]);
         assert_eq!(owed(&marks), []);

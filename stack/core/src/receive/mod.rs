@@ -30,7 +30,7 @@ use crate::streams::inbound::Inbound;
 use crate::time::Time;
 pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
-use marks::Marks;
+use marks::ReceivedMarks;
 use next_sack::NextSack;
 pub(crate) use next_sack::Way;
 pub(crate) use packet::PacketData;
@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     /// The blocks of the SACK being written.
     report: Report,
     /// Marks of congestion that the peer has to be told.
-    marks: Marks,
+    marks: ReceivedMarks,
 }
 
 impl Receiver {
@@ -123,7 +123,7 @@ impl Receiver {
             timestamps: TimestampEcho::new(first - 1),
             nr_sack,
             report: Report::default(),
-            marks: Marks::default(),
+            marks: ReceivedMarks::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use tresse_wire::Tsn;
 
 use super::Receiver;
-use super::marks::Marks;
+use super::marks::ReceivedMarks;
 use crate::ack::received::ReceivedTsns;
 use crate::profile::NrSackMode;
 use crate::streams::chunk::InboundError;
@@ -74,7 +74,7 @@ impl Receiver {
         }
         self.timestamps = self.timestamps.continued(next_seq - 1);
         // Of TSNs from before, the peer would not know where they went, or take them for what it never sent.
-        self.marks = Marks::default();
+        self.marks = ReceivedMarks::default();
     }
 
     //= RFC 6525 5.2.7-6

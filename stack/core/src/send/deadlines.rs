@@ -8,7 +8,7 @@ use super::outbound::Outbound;
 use super::zero_window::ZeroWindow;
 use crate::event::TraceEvent;
 use crate::ids::PathId;
-use crate::path::{Pace, StandardTimers, Turn};
+use crate::path::{Pace, StandardTimer, StandardTimers};
 use crate::time::Time;
 
 impl Context<'_> {
@@ -53,7 +53,7 @@ impl Context<'_> {
         }
         if self.standard.due().is_none() {
             let due = Pace::BOTH.map(|pace| now + self.standard_rto(path, pace));
-            self.standard.begin(|pace| Turn { due: due[pace as usize], path });
+            self.standard.begin(|pace| StandardTimer { due: due[pace as usize], path });
         }
         if !self.keeps_pace() {
             return rto;
@@ -93,7 +93,7 @@ impl Context<'_> {
     /// Whether the timer of RFC 9260 would have expired by now; then the next path has its turn.
     fn takes_turn(&mut self, pace: Pace) -> bool {
         let now = self.now;
-        let Some(Turn { due, path }) = self.standard.turn(pace) else { return true };
+        let Some(StandardTimer { due, path }) = self.standard.timer(pace) else { return true };
         if due > now {
             return false;
         }
@@ -102,7 +102,7 @@ impl Context<'_> {
         let rto = self.standard_rto(path, pace);
         // A late expiration must not delay the deadline of the next path.
         let due = if due + rto > now { due + rto } else { now + rto };
-        self.standard.pass_on(pace, Turn { due, path });
+        self.standard.pass_on(pace, StandardTimer { due, path });
         true
     }
 
@@ -126,7 +126,7 @@ impl Context<'_> {
     /// when that would have sent it again.
     pub(super) fn detour_due(&self, path: PathId, sent: Time, due: Time) -> Time {
         // The timer of one chunk that goes round the paths may be due later than that of this path.
-        let elsewhere = self.standard.turn(Pace::Try).is_some_and(|t| t.path != path);
+        let elsewhere = self.standard.timer(Pace::Try).is_some_and(|t| t.path != path);
         let own = sent + self.standard_rto(path, Pace::Try);
         if elsewhere { due.min(own) } else { due }
     }

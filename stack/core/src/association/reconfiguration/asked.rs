@@ -9,7 +9,7 @@ use tresse_wire::{
 
 use super::asking::room_for_parameters;
 use super::association_reset::association_response;
-use super::requests::{Ask, Part};
+use super::requests::{Ask, SingleRequest};
 use super::responses::{Answer, Deferred, Seen, response};
 use super::{Answers, Common, Control, End, Halves, Reconfiguration, after_held};
 use crate::event::ReconfigurationOutcome;
@@ -24,7 +24,7 @@ const MAX_REPORT: usize = 256;
 const RESET_LEN: usize = 16 + 12;
 
 /// The requests of a chunk, and what answers them; `None` for what was in progress when they were looked at.
-type Replies = SmallVec<[(RequestNumber, Option<ReconfigurationResponse>); 2]>;
+type Answered = SmallVec<[(RequestNumber, Option<ReconfigurationResponse>); 2]>;
 
 impl Reconfiguration {
     /// Something was acknowledged, or arrived, or was given up: what waited for that goes on.
@@ -69,7 +69,7 @@ impl Reconfiguration {
             let causes = CauseWriter::new().protocol_violation(b"RE-CONFIG parameters").finish();
             return Ok(Answers { causes: Some(causes), parameters: None });
         }
-        let mut replies = Replies::new();
+        let mut replies = Answered::new();
         //= RFC 6525 5.2.1-1
         for parameter in &parameters {
             replies.extend(self.on_parameter(cx, halves, parameter)?);
@@ -99,7 +99,7 @@ impl Reconfiguration {
         cx: &mut Common<'_>,
         halves: &Halves<'_>,
         path: PathId,
-        replies: &Replies,
+        replies: &Answered,
         request: Option<Bytes>,
     ) -> Option<Bytes> {
         let mut responses: SmallVec<[ReconfigurationResponse; 2]> = SmallVec::new();
@@ -221,13 +221,13 @@ impl Reconfiguration {
         reset: &OutgoingSsnReset<'_>,
     ) -> Answer {
         // RFC 6525 §5.2.2 E1: it may answer a request of ours, which is over then, whatever becomes of this one.
-        let answers = self.take_answered(cx, halves.sender, |open, part| {
-            open == reset.response && matches!(part, Part::Incoming(_))
+        let answers = self.take_answered(cx, halves.sender, |open, single| {
+            open == reset.response && matches!(single, SingleRequest::Incoming(_))
         });
         let streams = StreamSet::of(reset.streams.iter());
         if let Some(result) = self.refuses_reset(cx, halves.receiver, answers.as_ref(), &streams) {
-            if let Some(part) = answers {
-                cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
+            if let Some(single) = answers {
+                cx.journal.event(halves.outcome_of(&single, ReconfigurationOutcome::Failed));
             }
             return Answer::Done(response(reset.request, result));
         }
@@ -241,14 +241,13 @@ impl Reconfiguration {
         &self,
         cx: &Common<'_>,
         receiver: &Receiver,
-        answers: Option<&Part>,
+        answers: Option<&SingleRequest>,
         streams: &StreamSet,
     ) -> Option<ReconfigurationResult> {
         let inbound = receiver.streams();
         // RFC 6525 §5.1.2 A4: "the stream numbers MUST be copied from the Incoming SSN Reset Request Parameter". Others were
         // not asked for.
-        let wanted =
-            matches!(answers, Some(Part::Incoming(asked)) if asked.equals(streams, inbound));
+        let wanted = matches!(answers, Some(SingleRequest::Incoming(asked)) if asked.equals(streams, inbound));
         if !wanted && !cx.config.reconfiguration.reset_streams {
             return Some(ReconfigurationResult::DENIED);
         }
@@ -359,7 +358,7 @@ impl Reconfiguration {
         let answers = self.take_answered(
             cx,
             halves.sender,
-            |_, part| matches!(part, Part::AddIncoming(n) if *n == add.streams),
+            |_, single| matches!(single, SingleRequest::AddIncoming(n) if *n == add.streams),
         );
         if add.streams == 0 && cx.config.reconfiguration.add_streams {
             return ReconfigurationResult::NOTHING_TO_DO;
@@ -370,8 +369,8 @@ impl Reconfiguration {
         let most = cx.config.inbound_streams;
         let streams = halves.receiver.streams().checked_add(add.streams);
         if !allowed || !may_tell || streams.is_none_or(|n| n > most) {
-            if let Some(part) = answers {
-                cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
+            if let Some(single) = answers {
+                cx.journal.event(halves.outcome_of(&single, ReconfigurationOutcome::Failed));
             }
             return ReconfigurationResult::DENIED;
         }

@@ -7,9 +7,11 @@ use tresse_wire::{
     CHUNK_HEADER_LEN, ReconfigurationResponse, ReconfigurationResult, RequestNumber, StreamId,
 };
 
-use super::requests::{Ask, Part};
+use super::requests::{Ask, SingleRequest};
 use super::responses::Answer;
-use super::{Common, Control, End, Expired, Halves, Reconfiguration, after_held, reset_event};
+use super::{
+    Common, Control, End, Halves, Reconfiguration, RequestTimeout, after_held, reset_event,
+};
 use crate::error::ReconfigurationError;
 use crate::event::{ReconfigurationOutcome, ResetDirection};
 use crate::ids::PathId;
@@ -151,15 +153,15 @@ impl Reconfiguration {
         &mut self,
         cx: &mut Common<'_>,
         halves: &Halves<'_>,
-    ) -> Option<Expired> {
-        if let Some(part) = self.requests.give_up(cx.now) {
-            cx.journal.event(halves.outcome_of(&part, ReconfigurationOutcome::Failed));
+    ) -> Option<RequestTimeout> {
+        if let Some(single) = self.requests.give_up(cx.now) {
+            cx.journal.event(halves.outcome_of(&single, ReconfigurationOutcome::Failed));
         }
         if !self.requests.is_due(cx.now) {
             return None;
         }
         let counts = self.requests.expired();
-        self.requests.sent_on().map(|(path, _)| Expired { path, counts })
+        self.requests.sent_on().map(|(path, _)| RequestTimeout { path, counts })
     }
 
     /// The chunk leaves again, on `path`.
@@ -193,7 +195,7 @@ impl Reconfiguration {
             return Ok(false);
         }
         let association = self.requests.has_asked_for_reset();
-        let Some(part) = self.requests.take(request) else { return Ok(false) };
+        let Some(single) = self.requests.take(request) else { return Ok(false) };
         cx.answered(path, sent, halves.sender);
         let outcome = match response.result {
             ReconfigurationResult::PERFORMED => ReconfigurationOutcome::Performed,
@@ -204,7 +206,7 @@ impl Reconfiguration {
         if association {
             self.end_association_reset(cx, halves, response, outcome)?;
         } else {
-            self.conclude(cx, halves, request, part, outcome);
+            self.conclude(cx, halves, request, single, outcome);
         }
         Ok(true)
     }
@@ -216,27 +218,29 @@ impl Reconfiguration {
         cx: &mut Common<'_>,
         halves: &mut Halves<'_>,
         request: RequestNumber,
-        part: Part,
+        single: SingleRequest,
         outcome: ReconfigurationOutcome,
     ) {
         let success = outcome.is_success();
-        match &part {
-            Part::Outgoing(_) => halves.sender.streams_mut().unpark(success),
+        match &single {
+            SingleRequest::Outgoing(_) => halves.sender.streams_mut().unpark(success),
             // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
-            Part::AddOutgoing(streams) if success => halves.sender.streams_mut().add(*streams),
+            SingleRequest::AddOutgoing(streams) if success => {
+                halves.sender.streams_mut().add(*streams);
+            }
             // RFC 6525 §5.2.3: "process the Incoming SSN Reset Request Parameter normally, responding to the peer with an
             // acknowledgment". The request of the peer that follows will tell; RTO.Max is how long it may take to send that
             // again.
-            Part::Incoming(_) | Part::AddIncoming(_)
+            SingleRequest::Incoming(_) | SingleRequest::AddIncoming(_)
                 if outcome == ReconfigurationOutcome::Performed =>
             {
                 let until = cx.now + cx.profile().rto.max();
-                self.requests.promised(request, part, until);
+                self.requests.promised(request, single, until);
                 return;
             }
             _ => {}
         }
-        cx.journal.event(halves.outcome_of(&part, outcome));
+        cx.journal.event(halves.outcome_of(&single, outcome));
     }
 
     /// The peer has answered whether it resets the association.
@@ -301,15 +305,15 @@ impl Reconfiguration {
         &mut self,
         cx: &mut Common<'_>,
         sender: &Sender,
-        answered: impl Fn(RequestNumber, &Part) -> bool,
-    ) -> Option<Part> {
-        if let Some(part) = self.requests.take_promised(&answered) {
-            return Some(part);
+        answered: impl Fn(RequestNumber, &SingleRequest) -> bool,
+    ) -> Option<SingleRequest> {
+        if let Some(single) = self.requests.take_promised(&answered) {
+            return Some(single);
         }
         let (path, sent) = self.requests.sent_on()?;
-        let part = self.requests.take_if(answered)?;
+        let single = self.requests.take_if(answered)?;
         cx.answered(path, sent, sender);
-        Some(part)
+        Some(single)
     }
 
     /// The chunk under way leaves once more, for the peer has asked again; its timer goes on.

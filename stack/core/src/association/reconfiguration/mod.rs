@@ -4,7 +4,7 @@
 //! incoming streams, or more of them, is asked of the peer, which answers with a request of its own.
 //!
 //! It is told of chunks and of timers, and changes streams by itself; what is left to do comes back: an answer that leaves
-//! ([`Answers`]), a timer that counts as an error ([`Expired`]), or the end of the association.
+//! ([`Answers`]), a timer that counts as an error ([`RequestTimeout`]), or the end of the association.
 
 mod asked;
 mod asking;
@@ -29,7 +29,7 @@ use crate::streams::chunk::InboundError;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
 pub(super) use asking::may_ask_in;
-use requests::{Part, Requests};
+use requests::{Requests, SingleRequest};
 use responses::Responses;
 
 /// Events that wait until what came before them is read, at most. Then the peer has to wait, too.
@@ -56,7 +56,7 @@ pub(super) struct Answers {
 
 /// The Re-configuration Timer has expired: the chunk leaves again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Expired {
+pub(super) struct RequestTimeout {
     /// Where it was sent.
     pub(super) path: PathId,
     /// That is an error, after which it takes another path.
@@ -127,13 +127,13 @@ impl Reconfiguration {
         // What the peer has begun to do, or has promised.
         let begun = self.responses.take_deferred().and_then(|deferred| deferred.answers);
         let promised = self.requests.take_promised(|_, _| true);
-        let mut failed: Vec<Part> = begun.into_iter().chain(promised).collect();
+        let mut failed: Vec<SingleRequest> = begun.into_iter().chain(promised).collect();
         // The peer may have done what it was asked for; what it asked for itself and never got is no news.
         if self.requests.answers().is_none() || !self.requests.drains() {
             failed.extend(self.requests.unanswered());
         }
-        for part in &failed {
-            journal.event(halves.outcome_of(part, ReconfigurationOutcome::Failed));
+        for single in &failed {
+            journal.event(halves.outcome_of(single, ReconfigurationOutcome::Failed));
         }
         let was_idle = halves.receiver.ready() == 0;
         halves.receiver.release();
@@ -165,12 +165,18 @@ impl Reconfiguration {
 /// What is told of changes.
 impl Halves<'_> {
     /// What became of a request that changed nothing of what is read.
-    fn outcome_of(&self, part: &Part, outcome: ReconfigurationOutcome) -> Event {
-        match part {
-            Part::Outgoing(streams) => reset_event(ResetDirection::Outgoing, streams, outcome),
-            Part::Incoming(streams) => reset_event(ResetDirection::Incoming, streams, outcome),
-            Part::Association => self.association_event(outcome),
-            Part::AddOutgoing(_) | Part::AddIncoming(_) => self.streams_event(outcome),
+    fn outcome_of(&self, single: &SingleRequest, outcome: ReconfigurationOutcome) -> Event {
+        match single {
+            SingleRequest::Outgoing(streams) => {
+                reset_event(ResetDirection::Outgoing, streams, outcome)
+            }
+            SingleRequest::Incoming(streams) => {
+                reset_event(ResetDirection::Incoming, streams, outcome)
+            }
+            SingleRequest::Association => self.association_event(outcome),
+            SingleRequest::AddOutgoing(_) | SingleRequest::AddIncoming(_) => {
+                self.streams_event(outcome)
+            }
         }
     }
 

@@ -47,7 +47,7 @@ impl Ask {
 
 /// One of the requests of a chunk.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum SingleRequest {
     Outgoing(StreamSet),
     Incoming(StreamSet),
     Association,
@@ -55,11 +55,13 @@ pub(super) enum Part {
     AddIncoming(u16),
 }
 
-impl Part {
+impl SingleRequest {
     pub(super) fn memory(&self) -> usize {
         match self {
-            Part::Outgoing(streams) | Part::Incoming(streams) => streams.memory(),
-            Part::Association | Part::AddOutgoing(_) | Part::AddIncoming(_) => 0,
+            SingleRequest::Outgoing(streams) | SingleRequest::Incoming(streams) => streams.memory(),
+            SingleRequest::Association
+            | SingleRequest::AddOutgoing(_)
+            | SingleRequest::AddIncoming(_) => 0,
         }
     }
 }
@@ -77,7 +79,7 @@ struct Job {
 /// A chunk that was sent and is not answered.
 #[derive(Debug)]
 struct Flight {
-    open: SmallVec<[(RequestNumber, Part); 2]>,
+    open: SmallVec<[(RequestNumber, SingleRequest); 2]>,
     parameters: Bytes,
     path: PathId,
     /// When it was sent last.
@@ -94,7 +96,7 @@ struct Flight {
 #[derive(Debug)]
 struct Promise {
     request: RequestNumber,
-    part: Part,
+    single: SingleRequest,
     /// Until when that is waited for.
     until: Time,
 }
@@ -135,11 +137,11 @@ impl Requests {
     }
 
     /// The application wants it, and what of it is not answered yet.
-    pub(super) fn unanswered(&self) -> Vec<Part> {
+    pub(super) fn unanswered(&self) -> Vec<SingleRequest> {
         let Some(job) = &self.job else { return Vec::new() };
         match &job.flight {
-            Some(flight) => flight.open.iter().map(|(_, part)| part.clone()).collect(),
-            None => parts(&job.ask),
+            Some(flight) => flight.open.iter().map(|(_, single)| single.clone()).collect(),
+            None => requests_of(&job.ask),
         }
     }
 
@@ -150,7 +152,9 @@ impl Requests {
 
     /// It needs a request of the peer for an answer.
     pub(super) fn needs_request(&self) -> bool {
-        let needs = |part: &Part| matches!(part, Part::Incoming(_) | Part::AddIncoming(_));
+        let needs = |single: &SingleRequest| {
+            matches!(single, SingleRequest::Incoming(_) | SingleRequest::AddIncoming(_))
+        };
         self.unanswered().iter().any(needs)
     }
 
@@ -163,7 +167,8 @@ impl Requests {
     /// What is under way may stand behind a response. RFC 6525 §3.1, combination 9: "Re-configuration Response Parameter,
     /// Outgoing SSN Reset Request Parameter", and no third one.
     pub(super) fn may_follow_response(&self) -> bool {
-        self.flight().is_some_and(|flight| matches!(flight.open[..], [(_, Part::Outgoing(_))]))
+        self.flight()
+            .is_some_and(|flight| matches!(flight.open[..], [(_, SingleRequest::Outgoing(_))]))
     }
 
     /// Our outgoing streams that are being reset.
@@ -171,8 +176,8 @@ impl Requests {
         let job = self.job.as_ref()?;
         match (&job.ask, &job.flight) {
             (Ask::Reset { outgoing, .. }, None) => outgoing.as_ref(),
-            (_, Some(flight)) => flight.open.iter().find_map(|(_, part)| match part {
-                Part::Outgoing(streams) => Some(streams),
+            (_, Some(flight)) => flight.open.iter().find_map(|(_, single)| match single {
+                SingleRequest::Outgoing(streams) => Some(streams),
                 _ => None,
             }),
             _ => None,
@@ -204,32 +209,32 @@ impl Requests {
         let job = self.job.as_mut()?;
         let mut writer = ParameterWriter::new();
         let mut open = SmallVec::new();
-        for part in parts(&job.ask) {
+        for single in requests_of(&job.ask) {
             let request = self.next;
             self.next = self.next.wrapping_add(1);
-            match &part {
-                Part::Outgoing(streams) => {
+            match &single {
+                SingleRequest::Outgoing(streams) => {
                     // RFC 6525 §5.1.2 A4: in answer to a request, its number; otherwise "the next expected
                     // Re-configuration Request Sequence Number of the peer minus 1".
                     let response = job.answers.unwrap_or(last_answered);
                     let streams = streams.listed().iter().copied();
                     writer.outgoing_ssn_reset(request, response, last_tsn, streams)
                 }
-                Part::Incoming(streams) => {
+                SingleRequest::Incoming(streams) => {
                     writer.incoming_ssn_reset(request, streams.listed().iter().copied())
                 }
-                Part::Association => {
+                SingleRequest::Association => {
                     self.association = Some(now);
                     writer.ssn_tsn_reset(request)
                 }
-                Part::AddOutgoing(streams) => {
+                SingleRequest::AddOutgoing(streams) => {
                     writer.add_outgoing_streams(AddStreams { request, streams: *streams })
                 }
-                Part::AddIncoming(streams) => {
+                SingleRequest::AddIncoming(streams) => {
                     writer.add_incoming_streams(AddStreams { request, streams: *streams })
                 }
             };
-            open.push((request, part));
+            open.push((request, single));
         }
         let parameters = Bytes::from(writer.finish());
         job.flight = Some(Flight {
@@ -271,13 +276,13 @@ impl Requests {
     }
 
     /// The request of the peer that does this is waited for.
-    pub(super) fn promised(&mut self, request: RequestNumber, part: Part, until: Time) {
-        self.promise = Some(Promise { request, part, until });
+    pub(super) fn promised(&mut self, request: RequestNumber, single: SingleRequest, until: Time) {
+        self.promise = Some(Promise { request, single, until });
     }
 
     /// What the peer was waited for too long.
-    pub(super) fn give_up(&mut self, now: Time) -> Option<Part> {
-        self.promise.take_if(|promise| promise.until <= now).map(|promise| promise.part)
+    pub(super) fn give_up(&mut self, now: Time) -> Option<SingleRequest> {
+        self.promise.take_if(|promise| promise.until <= now).map(|promise| promise.single)
     }
 
     /// The chunk under way, to be sent again.
@@ -315,52 +320,54 @@ impl Requests {
 
     //= RFC 6525 5.2.2-1 5.2.2-2 5.2.7-1 5.2.7-2
     /// A request is answered: which one. The timer stops with the last one.
-    pub(super) fn take(&mut self, request: RequestNumber) -> Option<Part> {
+    pub(super) fn take(&mut self, request: RequestNumber) -> Option<SingleRequest> {
         self.take_if(|open, _| open == request)
     }
 
-    /// The part of a request that was promised to be done, and is over with one of the peer.
+    /// The one of our requests that was promised to be done, and is over with one of the peer.
     pub(super) fn take_promised(
         &mut self,
-        answered: impl Fn(RequestNumber, &Part) -> bool,
-    ) -> Option<Part> {
-        let kept = self.promise.take_if(|promise| answered(promise.request, &promise.part));
-        kept.map(|promise| promise.part)
+        answered: impl Fn(RequestNumber, &SingleRequest) -> bool,
+    ) -> Option<SingleRequest> {
+        let kept = self.promise.take_if(|promise| answered(promise.request, &promise.single));
+        kept.map(|promise| promise.single)
     }
 
     /// A request for which `answered` holds is answered by one of the peer: which one. The timer stops with the last one.
     pub(super) fn take_if(
         &mut self,
-        answered: impl Fn(RequestNumber, &Part) -> bool,
-    ) -> Option<Part> {
+        answered: impl Fn(RequestNumber, &SingleRequest) -> bool,
+    ) -> Option<SingleRequest> {
         let flight = self.flight_mut()?;
-        let at = flight.open.iter().position(|(open, part)| answered(*open, part))?;
-        let (_, part) = flight.open.remove(at);
+        let at = flight.open.iter().position(|(open, single)| answered(*open, single))?;
+        let (_, single) = flight.open.remove(at);
         if flight.open.is_empty() {
             self.job = None;
         }
-        Some(part)
+        Some(single)
     }
 
     pub(super) fn memory(&self) -> usize {
         let flight = self.flight().map_or(0, |flight| 2 * flight.parameters.len());
-        let promise = self.promise.as_ref().map_or(0, |promise| promise.part.memory());
+        let promise = self.promise.as_ref().map_or(0, |promise| promise.single.memory());
         self.job.as_ref().map_or(0, |job| job.ask.memory()) + flight + promise
     }
 }
 
 //= RFC 6525 5.1.2-10 5.1.3-6 5.1.4-5
 /// The requests that make up a chunk, in the order of RFC 6525 §3.1.
-fn parts(ask: &Ask) -> Vec<Part> {
+fn requests_of(ask: &Ask) -> Vec<SingleRequest> {
     let some = |streams: u16| Some(streams).filter(|streams| *streams > 0);
     let [first, second] = match ask {
-        Ask::Reset { outgoing, incoming } => {
-            [outgoing.clone().map(Part::Outgoing), incoming.clone().map(Part::Incoming)]
-        }
-        Ask::ResetAssociation => [Some(Part::Association), None],
-        Ask::Add { outgoing, incoming } => {
-            [some(*outgoing).map(Part::AddOutgoing), some(*incoming).map(Part::AddIncoming)]
-        }
+        Ask::Reset { outgoing, incoming } => [
+            outgoing.clone().map(SingleRequest::Outgoing),
+            incoming.clone().map(SingleRequest::Incoming),
+        ],
+        Ask::ResetAssociation => [Some(SingleRequest::Association), None],
+        Ask::Add { outgoing, incoming } => [
+            some(*outgoing).map(SingleRequest::AddOutgoing),
+            some(*incoming).map(SingleRequest::AddIncoming),
+        ],
     };
     first.into_iter().chain(second).collect()
 }

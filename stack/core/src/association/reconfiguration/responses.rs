@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tresse_wire::{ReconfigurationResponse, ReconfigurationResult, RequestNumber, Tsn};
 
-use super::requests::{Ask, Part};
+use super::requests::{Ask, SingleRequest};
 use crate::streams::stream_set::StreamSet;
 
 /// Answers that are kept, to be given again: a chunk has two requests at most, and one chunk at a time is under way.
@@ -39,7 +39,7 @@ pub(super) struct Deferred {
     /// Sender's Last Assigned TSN.
     pub(super) last_tsn: Tsn,
     /// The request of ours that it answers.
-    pub(super) answers: Option<Part>,
+    pub(super) answers: Option<SingleRequest>,
     /// Messages behind that are kept.
     pub(super) keeps: bool,
 }
@@ -162,7 +162,7 @@ impl Responses {
 
     pub(super) fn memory(&self) -> usize {
         let deferred = self.deferred.as_ref().map_or(0, |deferred| {
-            deferred.streams.memory() + deferred.answers.as_ref().map_or(0, Part::memory)
+            deferred.streams.memory() + deferred.answers.as_ref().map_or(0, SingleRequest::memory)
         });
         self.answers.capacity() * size_of::<(RequestNumber, Answer)>()
             + self.asked.capacity() * size_of::<(RequestNumber, Ask)>()

@@ -13,7 +13,7 @@ use crate::time::Time;
 
 /// An expiration of T3-rtx, for those who count errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expired {
+pub(crate) struct T3Expiration {
     path: PathId,
     /// When the earliest chunk was sent.
     sent: Time,
@@ -24,7 +24,7 @@ pub(crate) struct Expired {
     path_error: bool,
 }
 
-impl Expired {
+impl T3Expiration {
     /// The peer has answered, and keeps its window closed: that is no error.
     pub(crate) const fn is_excused(&self) -> bool {
         self.excused
@@ -82,7 +82,7 @@ impl Sender {
 
     //= RFC 6951 5.5-2
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
-    pub(crate) fn on_t3(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Expired> {
+    pub(crate) fn on_t3(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<T3Expiration> {
         let now = cx.now;
         let board = self.data.board();
         if !cx.may_send_data() {
@@ -135,12 +135,12 @@ impl Sender {
         }
         let path_error = !excused && cx.is_path_error(path, sent, error);
         let premature = premature.is_some();
-        Some(Expired { path, sent, premature, excused, error, path_error })
+        Some(T3Expiration { path, sent, premature, excused, error, path_error })
     }
 
     /// What an expiration that was accounted for means for what is outstanding.
-    pub(crate) fn lose_expired(&mut self, cx: &mut Context<'_>, expired: &Expired) {
-        let Expired { path, sent, premature, .. } = *expired;
+    pub(crate) fn lose_expired(&mut self, cx: &mut Context<'_>, expired: &T3Expiration) {
+        let T3Expiration { path, sent, premature, .. } = *expired;
         let now = cx.now;
         self.recovery.on_timeout();
         let recovering = cx.strategy.recovering_with(path.bit());

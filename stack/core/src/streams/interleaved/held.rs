@@ -1,7 +1,7 @@
 //! Messages that are put together, and how one is taken out (RFC 8260 §2.1).
 
 use super::Interleaved;
-use super::message::{Key, OPEN_CHARGE, Open, Piece, piece_charge};
+use super::message::{Key, OPEN_CHARGE, OpenMessage, Piece, piece_charge};
 
 impl Interleaved {
     pub(super) fn is_complete(&self, key: Key) -> bool {
@@ -9,7 +9,7 @@ impl Interleaved {
     }
 
     /// Takes a message out: its fragments are done with.
-    pub(super) fn remove(&mut self, key: Key) -> Option<(Open, Vec<Piece>)> {
+    pub(super) fn remove(&mut self, key: Key) -> Option<(OpenMessage, Vec<Piece>)> {
         let open = self.open.remove(&key)?;
         self.charge -= OPEN_CHARGE + open.buffer.len();
         self.bytes -= open.bytes;

@@ -32,7 +32,7 @@ impl Key {
 
 /// A message that was not handed over yet.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenMessage {
     /// What its first fragment says.
     pub(super) tsn: Tsn,
     pub(super) ppid: Ppid,

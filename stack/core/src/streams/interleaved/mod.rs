@@ -30,9 +30,9 @@ use crate::event::MessagePart;
 use crate::ranges::RangeSet;
 use crate::time::Time;
 use barrier::Barrier;
-use message::{HALF, Key, OPEN_CHARGE, Open, Piece, piece_charge};
+use message::{HALF, Key, OPEN_CHARGE, OpenMessage, Piece, piece_charge};
 use numbers::Numbers;
-use parts::Parts;
+use parts::PartialDelivery;
 
 /// What all messages that are open may hold, in largest messages.
 const MOST_OPEN: usize = 4;
@@ -46,7 +46,7 @@ pub(super) struct Interleaved {
     /// The peer may pass over messages, so that fragments of them may come late.
     may_skip: bool,
     packet_len: usize,
-    open: BTreeMap<Key, Open>,
+    open: BTreeMap<Key, OpenMessage>,
     pieces: BTreeMap<(Key, u64), Piece>,
     /// Fragments beyond the edge, which may still be dropped: which one each TSN is.
     beyond: BTreeMap<u64, (Key, u64)>,
@@ -70,7 +70,7 @@ struct Extra {
     /// Chunks dropped because their message was passed over, ever.
     passed_over: usize,
     /// If messages are handed over in parts.
-    parts: Option<Box<Parts>>,
+    parts: Option<Box<PartialDelivery>>,
 }
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
@@ -125,7 +125,7 @@ impl Interleaved {
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         // A node of these maps is half full at least.
-        let maps = self.open.len() * size_of::<(Key, Open)>()
+        let maps = self.open.len() * size_of::<(Key, OpenMessage)>()
             + self.pieces.len() * size_of::<((Key, u64), Piece)>()
             + self.beyond.len() * size_of::<(u64, Key, u64)>();
         self.charge
@@ -254,7 +254,7 @@ impl Interleaved {
         let charge = &mut self.charge;
         let open = self.open.entry(key).or_insert_with(|| {
             *charge += OPEN_CHARGE;
-            Open::default()
+            OpenMessage::default()
         });
         if flags.beginning {
             (open.tsn, open.ppid) = (tsn, ppid);

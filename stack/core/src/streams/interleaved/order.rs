@@ -7,7 +7,7 @@ use super::super::delivery::Delivery;
 use super::super::stream_set::StreamSet;
 use super::super::{BACKLOG, detach, trimmed};
 use super::Interleaved;
-use super::message::{HALF, Key, Open, message};
+use super::message::{HALF, Key, OpenMessage, message};
 use super::numbers::{Numbers, ahead};
 use super::parts::Current;
 use crate::event::MessagePart;
@@ -149,7 +149,7 @@ impl Interleaved {
             return;
         }
         let Some((open, mut pieces)) = self.remove(key) else { return };
-        let Open { tsn, ppid, mut buffer, completed_at, .. } = open;
+        let OpenMessage { tsn, ppid, mut buffer, completed_at, .. } = open;
         let payload = match pieces.pop_if(|_| buffer.is_empty() && open.count == 1) {
             Some(piece) => piece.payload,
             None => {

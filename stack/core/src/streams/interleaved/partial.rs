@@ -3,7 +3,7 @@
 use super::super::trimmed;
 use super::Interleaved;
 use super::message::{Key, message};
-use super::parts::{Current, Parts};
+use super::parts::{Current, PartialDelivery};
 use crate::event::{MessagePart, ReceivedMessage};
 
 impl Interleaved {
@@ -11,7 +11,9 @@ impl Interleaved {
     pub(in super::super) fn set_point(&mut self, point: Option<usize>) {
         match (&mut self.extra.parts, point) {
             (Some(parts), point) => parts.set_point(point),
-            (None, Some(point)) => self.extra.parts = Some(Box::new(Parts::new(point.max(1)))),
+            (None, Some(point)) => {
+                self.extra.parts = Some(Box::new(PartialDelivery::new(point.max(1))));
+            }
             (None, None) => {}
         }
     }

@@ -10,7 +10,7 @@ use super::message::Key;
 
 /// What is handed over in parts.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct PartialDelivery {
     /// From this many bytes on a message may be.
     point: usize,
     /// By stream.
@@ -43,16 +43,16 @@ impl Current {
     }
 }
 
-impl Parts {
-    pub(super) fn new(point: usize) -> Parts {
-        Parts { point, current: BTreeMap::new(), readable: BTreeSet::new(), last: 0 }
+impl PartialDelivery {
+    pub(super) fn new(point: usize) -> PartialDelivery {
+        PartialDelivery { point, current: BTreeMap::new(), readable: BTreeSet::new(), last: 0 }
     }
 
     /// `None`: messages are handed over whole, but for those of which a part was handed over.
     pub(super) fn set_point(&mut self, point: Option<usize>) {
         self.point = point.unwrap_or(usize::MAX).max(1);
         if point.is_none() {
-            let Parts { current, readable, .. } = self;
+            let PartialDelivery { current, readable, .. } = self;
             current.retain(|_, current| current.begun);
             readable.retain(|stream| current.contains_key(stream));
         }
@@ -117,6 +117,7 @@ impl Parts {
     pub(super) fn memory(&self) -> usize {
         let waiting: usize = self.current.values().map(|current| current.waiting.len()).sum();
         let current = self.current.len() * (size_of::<Current>() + PIECE);
-        size_of::<Parts>() + 2 * (current + (waiting + self.readable.len()) * size_of::<Key>())
+        size_of::<PartialDelivery>()
+            + 2 * (current + (waiting + self.readable.len()) * size_of::<Key>())
     }
 }
