@@ -1,7 +1,7 @@
 //! Carriers move whole SCTP packets between hosts; they know nothing of what is inside.
 //!
 //! There are two kinds: [`UdpCarrier`], UDP encapsulation (RFC 6951), and `RawCarrier`, SCTP directly
-//! on IP (Linux only). Each is one socket; a [`Carrier`] has one for each local address, all of one
+//! on IP (Linux only). Each is one socket; [`Carriers`] are one for each local address, all of one
 //! kind. All take and give the same types, [`IncomingPacket`] and [`Outgoing`], in batches: `poll_recv`
 //! appends what has arrived, `queue` accepts packets to send and `poll_flush` hands them to the
 //! system; `poll_icmp` tells what routers and peers said of packets sent (Linux only). On raw IP
@@ -15,7 +15,7 @@
 mod address;
 mod alike;
 mod batch;
-mod carrier;
+mod carriers;
 mod icmp;
 #[cfg(target_os = "linux")]
 mod labelled;
@@ -36,7 +36,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta};
 
-pub use carrier::Carrier;
+pub use carriers::Carriers;
 pub use icmp::IcmpMessage;
 #[cfg(feature = "tokio")]
 pub use on_tokio::Tokio;

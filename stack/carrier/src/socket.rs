@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::{CarrierStats, IcmpMessage, IncomingPacket, Outgoing};
 
-/// Moves whole SCTP packets. A [`Carrier`](crate::Carrier) is one; a program may have another, such as a tunnel of its
+/// Moves whole SCTP packets. [`Carriers`](crate::Carriers) are such; a program may have another, such as a tunnel of its
 /// own, or the memory of a test.
 ///
 /// Packets may be lost, doubled, and arrive in any order: SCTP sees to that. What arrives altered is thrown away by its

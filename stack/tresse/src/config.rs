@@ -38,11 +38,11 @@ impl Carrier {
         &self,
         options: SocketOptions,
         runtime: &Arc<dyn Runtime>,
-    ) -> io::Result<tresse_carrier::Carrier> {
+    ) -> io::Result<tresse_carrier::Carriers> {
         let reactor: Arc<dyn Reactor> = Arc::clone(runtime) as _;
         match self {
-            Carrier::Udp { local } => tresse_carrier::Carrier::udp(local, options, &reactor),
-            Carrier::RawIp { local } => tresse_carrier::Carrier::raw(local, options, &reactor),
+            Carrier::Udp { local } => tresse_carrier::Carriers::udp(local, options, &reactor),
+            Carrier::RawIp { local } => tresse_carrier::Carriers::raw(local, options, &reactor),
         }
     }
 

@@ -389,7 +389,7 @@ pub(crate) fn open(
         Ground::System(runtime) => (Box::new(kind.open(socket, &runtime)?), runtime),
         Ground::Bound(sockets, runtime) => {
             let reactor: Arc<dyn Reactor> = Arc::clone(&runtime) as _;
-            let carrier = tresse_carrier::Carrier::from_sockets(sockets, socket, &reactor)?;
+            let carrier = tresse_carrier::Carriers::from_sockets(sockets, socket, &reactor)?;
             (Box::new(carrier), runtime)
         }
         Ground::Given(socket, runtime) => (socket, runtime),

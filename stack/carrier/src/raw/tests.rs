@@ -7,17 +7,17 @@ use socket2::SockFilter;
 use super::*;
 use crate::PacketSocket;
 use crate::on_tokio::tokio;
-use crate::{Carrier, Ecn, IcmpKind, IpLabels};
+use crate::{Carriers, Ecn, IcmpKind, IpLabels};
 
 /// A carrier, or a word on stderr that the test is skipped.
-fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
+fn carrier(local: impl Into<IpAddr>) -> Option<Carriers> {
     let local = local.into();
     if local.is_ipv6() && UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
         let how = "sysctl net.ipv6.conf.all.disable_ipv6=0";
         let _ = writeln!(io::stderr(), "skipped: no IPv6 on this host ({how})");
         return None;
     }
-    match Carrier::raw(&[local], SocketOptions::default(), &tokio()) {
+    match Carriers::raw(&[local], SocketOptions::default(), &tokio()) {
         Ok(carrier) => Some(carrier),
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
@@ -41,7 +41,7 @@ fn to(destination: impl Into<IpAddr>) -> Outgoing {
 }
 
 /// The first `n` packets that begin with `tag`: other tests may use the same host at the same time.
-async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<IncomingPacket> {
+async fn recv_n(carrier: &mut Carriers, tag: &[u8], n: usize) -> Vec<IncomingPacket> {
     let mut out = Vec::new();
     while out.len() < n {
         ::tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
@@ -129,7 +129,7 @@ async fn a_permission_that_is_missing_is_named() {
     );
     // An address that is not ours is named.
     if let Err(e) =
-        Carrier::raw(&[Ipv4Addr::new(192, 0, 2, 1).into()], SocketOptions::default(), &tokio())
+        Carriers::raw(&[Ipv4Addr::new(192, 0, 2, 1).into()], SocketOptions::default(), &tokio())
     {
         assert!(e.to_string().contains("192.0.2.1"), "{e}");
     }

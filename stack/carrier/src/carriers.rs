@@ -1,4 +1,4 @@
-//! All sockets of an endpoint: one for each local address.
+//! All carriers of an endpoint: one for each local address.
 
 #[cfg(test)]
 mod tests;
@@ -35,18 +35,18 @@ macro_rules! either {
     };
 }
 
-/// The carrier of an endpoint: sockets of one kind on one or more local addresses.
+/// The carriers of an endpoint: one for each of its local addresses, all of one kind.
 ///
 /// A packet leaves from the socket of its source address; without one, or if it is none of ours, from
 /// the first socket that reaches the destination's address family.
 #[derive(Debug)]
-pub struct Carrier {
+pub struct Carriers {
     links: Vec<Link>,
     /// Packets that no socket could take.
     homeless: u64,
 }
 
-impl Carrier {
+impl Carriers {
     /// UDP encapsulation (RFC 6951) on every address of `local`; see [`UdpCarrier::bind`]. Several
     /// addresses share one port, as RFC 6951 §5.1 asks: port 0 of the second one and later ones means
     /// that of the first.
@@ -58,7 +58,7 @@ impl Carrier {
         local: &[SocketAddr],
         options: SocketOptions,
         reactor: &Arc<dyn Reactor>,
-    ) -> io::Result<Carrier> {
+    ) -> io::Result<Carriers> {
         let mut links: Vec<Link> = Vec::new();
         let mut port = 0;
         for address in local {
@@ -72,7 +72,7 @@ impl Carrier {
             port = carrier.local_addr().port();
             links.push(Link::Udp(carrier));
         }
-        Carrier::of(links)
+        Carriers::of(links)
     }
 
     /// UDP encapsulation over sockets that are bound already, one for each local address, all to the same port; see
@@ -85,7 +85,7 @@ impl Carrier {
         sockets: impl IntoIterator<Item = UdpSocket>,
         options: SocketOptions,
         reactor: &Arc<dyn Reactor>,
-    ) -> io::Result<Carrier> {
+    ) -> io::Result<Carriers> {
         let mut links: Vec<Link> = Vec::new();
         let mut port = 0;
         for socket in sockets {
@@ -94,7 +94,7 @@ impl Carrier {
             port = carrier.local_addr().port();
             links.push(Link::Udp(carrier));
         }
-        Carrier::of(links)
+        Carriers::of(links)
     }
 
     /// Raw IP on every address of `local`; see [`RawCarrier::bind`].
@@ -106,7 +106,7 @@ impl Carrier {
         local: &[IpAddr],
         options: SocketOptions,
         reactor: &Arc<dyn Reactor>,
-    ) -> io::Result<Carrier> {
+    ) -> io::Result<Carriers> {
         let links: io::Result<Vec<Link>> = local
             .iter()
             .map(|address| {
@@ -114,7 +114,7 @@ impl Carrier {
                 carrier.map(Link::Raw).map_err(|e| at(SocketAddr::new(*address, 0), &e))
             })
             .collect();
-        Carrier::of(links?)
+        Carriers::of(links?)
     }
 
     /// Raw IP, which this system does not have.
@@ -126,17 +126,17 @@ impl Carrier {
         _local: &[IpAddr],
         _options: SocketOptions,
         _reactor: &Arc<dyn Reactor>,
-    ) -> io::Result<Carrier> {
+    ) -> io::Result<Carriers> {
         let why = "SCTP on raw IP works on Linux only; use UDP encapsulation";
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 
-    fn of(links: Vec<Link>) -> io::Result<Carrier> {
+    fn of(links: Vec<Link>) -> io::Result<Carriers> {
         if links.is_empty() {
             let why = "an endpoint needs at least one local address";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        Ok(Carrier { links, homeless: 0 })
+        Ok(Carriers { links, homeless: 0 })
     }
 
     fn local_addr(&self, link: usize) -> Option<SocketAddr> {
@@ -160,7 +160,7 @@ impl Carrier {
 /// A destination that no socket can reach by its address family counts as failed. Errors of single packets are counted
 /// and do not stop the others; [`poll_recv`](PacketSocket::poll_recv) fails only when a socket is of no use any more.
 /// Neighbours travel in one system call where that is possible.
-impl PacketSocket for Carrier {
+impl PacketSocket for Carriers {
     fn local_addrs(&self) -> Vec<SocketAddr> {
         self.links.iter().map(|link| either!(link, carrier => carrier.local_addr())).collect()
     }

@@ -23,8 +23,8 @@ fn at_port(last: u8, port: u16) -> SocketAddr {
 #[::tokio::test]
 async fn several_addresses_share_a_port_and_each_sends_from_its_own_socket() {
     let options = SocketOptions::default();
-    let mut a = Carrier::udp(&[at_port(31, 0), at_port(32, 0)], options, &tokio()).unwrap();
-    let mut b = Carrier::udp(&[at_port(33, 0)], options, &tokio()).unwrap();
+    let mut a = Carriers::udp(&[at_port(31, 0), at_port(32, 0)], options, &tokio()).unwrap();
+    let mut b = Carriers::udp(&[at_port(33, 0)], options, &tokio()).unwrap();
     let (ours, theirs) = (a.local_addrs(), b.local_addrs()[0]);
     assert_eq!(ours[0].port(), ours[1].port());
     for source in [Some(ours[1].ip()), Some(ours[0].ip()), None, Some(theirs.ip())] {
@@ -55,21 +55,21 @@ async fn several_addresses_share_a_port_and_each_sends_from_its_own_socket() {
 async fn addresses_that_cannot_go_together_are_refused() {
     let options = SocketOptions::default();
     assert_eq!(
-        Carrier::udp(&[], options, &tokio()).unwrap_err().kind(),
+        Carriers::udp(&[], options, &tokio()).unwrap_err().kind(),
         io::ErrorKind::InvalidInput
     );
     let two_ports =
-        Carrier::udp(&[at_port(34, 9100), at_port(35, 9101)], options, &tokio()).unwrap_err();
+        Carriers::udp(&[at_port(34, 9100), at_port(35, 9101)], options, &tokio()).unwrap_err();
     assert!(two_ports.to_string().contains("same UDP port"), "{two_ports}");
-    let taken = Carrier::udp(&[at_port(36, 0)], options, &tokio()).unwrap();
-    let again = Carrier::udp(&taken.local_addrs(), options, &tokio()).unwrap_err();
+    let taken = Carriers::udp(&[at_port(36, 0)], options, &tokio()).unwrap();
+    let again = Carriers::udp(&taken.local_addrs(), options, &tokio()).unwrap_err();
     assert_eq!(again.kind(), io::ErrorKind::AddrInUse);
     assert!(again.to_string().contains("127.0.0.36"), "{again}");
 }
 
 #[::tokio::test]
 async fn a_destination_without_a_socket_counts_as_failed() {
-    let mut a = Carrier::udp(&[at_port(37, 0)], SocketOptions::default(), &tokio()).unwrap();
+    let mut a = Carriers::udp(&[at_port(37, 0)], SocketOptions::default(), &tokio()).unwrap();
     a.queue(&to("[::1]:9899".parse().unwrap(), None), b"lost");
     a.flush().await;
     assert_eq!((a.stats().send_failed, a.stats().datagrams_sent), (1, 0));
@@ -96,9 +96,9 @@ fn the_socket_of_the_source_is_chosen_if_it_reaches_the_destination() {
 #[cfg(target_os = "linux")]
 #[::tokio::test]
 async fn an_icmp_message_is_told_with_the_packet_that_caused_it() {
-    let mut a = Carrier::udp(&[at_port(38, 0)], SocketOptions::default(), &tokio()).unwrap();
+    let mut a = Carriers::udp(&[at_port(38, 0)], SocketOptions::default(), &tokio()).unwrap();
     let closed = {
-        let b = Carrier::udp(&[at_port(39, 0)], SocketOptions::default(), &tokio()).unwrap();
+        let b = Carriers::udp(&[at_port(39, 0)], SocketOptions::default(), &tokio()).unwrap();
         b.local_addrs()[0]
     };
     for round in 0..3u8 {
@@ -126,7 +126,7 @@ async fn sockets_that_are_bound_already_have_one_port() {
         let bound = ports.iter().zip(34..);
         bound.map(|(port, last)| UdpSocket::bind(at_port(last, *port)).unwrap()).collect()
     };
-    let of = |sockets| Carrier::from_sockets(sockets, SocketOptions::default(), &tokio());
+    let of = |sockets| Carriers::from_sockets(sockets, SocketOptions::default(), &tokio());
     let error = of(Vec::new()).unwrap_err();
     assert!(error.to_string().contains("at least one"), "{error}");
     let error = of(sockets(&[0, 0])).unwrap_err();
