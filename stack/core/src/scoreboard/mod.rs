@@ -86,7 +86,7 @@ pub struct Outstanding {
     pub misses: u32,
     /// RFC 9260 §7.2.4 rule 5: ineligible for another fast retransmit, until a timeout.
     pub fast_retransmitted: bool,
-    limits: Limits,
+    limits: SendLimits,
     acks: Acks,
     /// Number of the packet that carried it last.
     packet: u64,
@@ -98,7 +98,7 @@ pub struct Outstanding {
 
 /// How often a chunk may be sent.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct SendLimits {
     /// It may be sent again, as far as its message is concerned.
     repeatable: bool,
     /// Copies that left over other paths beside its transmissions.
@@ -132,7 +132,7 @@ impl Outstanding {
             cause: None,
             misses: 0,
             fast_retransmitted: false,
-            limits: Limits { repeatable: false, elsewhere: 0, abandoned: true },
+            limits: SendLimits { repeatable: false, elsewhere: 0, abandoned: true },
             acks: Acks::default(),
             packet: u64::MAX, // In none.
             counted: 0,
@@ -420,7 +420,7 @@ impl Scoreboard {
         self.ring.push_back(Outstanding {
             transmissions: 1,
             state: ChunkState::InFlight,
-            limits: Limits { repeatable: true, elsewhere: 0, abandoned: false },
+            limits: SendLimits { repeatable: true, elsewhere: 0, abandoned: false },
             packet,
             counted: counted as u32, // No chunk is longer than 65 535 bytes.
             ..Outstanding::unsent(now, path, chunk, header)

@@ -2,7 +2,7 @@
 
 /// One fragment: its length and whether it is the first or last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct Fragment {
     /// Bytes of user data.
     pub(super) len: usize,
     /// B bit.
@@ -21,10 +21,10 @@ pub(super) struct Cut {
 ///
 /// Chunks already cut are never cut again ("it cannot be re-fragmented"): a smaller `max_payload`
 /// applies to what has not left yet.
-pub(super) fn cut(total: usize, taken: usize, max_payload: usize) -> Option<Cut> {
+pub(super) fn cut(total: usize, taken: usize, max_payload: usize) -> Option<Fragment> {
     let rest = total - taken;
     let len = rest.min(max_payload);
-    (len > 0).then_some(Cut { len, beginning: taken == 0, ending: len == rest })
+    (len > 0).then_some(Fragment { len, beginning: taken == 0, ending: len == rest })
 }
 
 #[cfg(test)]

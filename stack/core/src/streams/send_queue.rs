@@ -21,7 +21,7 @@ use stream::OutStream;
 use tresse_wire::{DataFlags, Fsn, Mid, StreamId};
 
 use super::PIECE;
-use super::fragmentation::{Cut, cut};
+use super::fragmentation::{Fragment, cut};
 use super::lines::{Lines, Place};
 use super::stream_scheduler::Turns;
 use super::table::StreamTable;
@@ -321,7 +321,7 @@ impl SendQueue {
         self.turns.on_chunk();
         let Begun { message, number, mid, fsn, taken } = begun;
         let Queued { stream, unordered, sack_immediately, ppid, context, key, .. } = message;
-        let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
+        let Fragment { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
         let payload = if ending {
             let mut whole = message.payload;
             whole.advance(taken);

@@ -31,7 +31,7 @@ use crate::ranges::RangeSet;
 use crate::time::Time;
 use barrier::Barrier;
 use message::{HALF, Key, OPEN_CHARGE, OpenMessage, Piece, piece_charge};
-use numbers::Numbers;
+use numbers::MessageNumbers;
 use parts::PartialDelivery;
 
 /// What all messages that are open may hold, in largest messages.
@@ -50,7 +50,7 @@ pub(super) struct Interleaved {
     pieces: BTreeMap<(Key, u64), Piece>,
     /// Fragments beyond the edge, which may still be dropped: which one each TSN is.
     beyond: BTreeMap<u64, (Key, u64)>,
-    numbers: StreamTable<Numbers>,
+    numbers: StreamTable<MessageNumbers>,
     /// While it is not known whether streams begin again (RFC 6525).
     barrier: Option<Box<Barrier>>,
     /// What is held, and what of it is beyond the edge, as it counts.

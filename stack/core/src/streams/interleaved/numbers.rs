@@ -10,14 +10,14 @@ pub(super) const REACH: u32 = HALF / 2;
 
 /// What is known of the messages of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(super) struct MessageNumbers {
     /// The ordered message that is delivered next.
     next: Mid,
     /// Unordered messages before this one will not come.
     floor: Mid,
 }
 
-impl Numbers {
+impl MessageNumbers {
     /// Messages before this one will not come.
     pub(super) fn begin_with(&mut self, unordered: bool, mid: Mid) {
         *(if unordered { &mut self.floor } else { &mut self.next }) = mid;

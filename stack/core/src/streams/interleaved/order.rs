@@ -8,7 +8,7 @@ use super::super::stream_set::StreamSet;
 use super::super::{BACKLOG, detach, trimmed};
 use super::Interleaved;
 use super::message::{HALF, Key, OpenMessage, message};
-use super::numbers::{Numbers, ahead};
+use super::numbers::{MessageNumbers, ahead};
 use super::parts::Current;
 use crate::event::MessagePart;
 use crate::time::Time;
@@ -101,12 +101,14 @@ impl Interleaved {
             }
         }
         match streams {
-            StreamSet::All => self.numbers.change_all(|numbers| *numbers = Numbers::default()),
+            StreamSet::All => {
+                self.numbers.change_all(|numbers| *numbers = MessageNumbers::default());
+            }
             StreamSet::These(list) => {
                 for stream in list {
                     // A stream that was never used costs nothing.
-                    if self.numbers.get(*stream) != Numbers::default() {
-                        *self.numbers.get_mut(*stream) = Numbers::default();
+                    if self.numbers.get(*stream) != MessageNumbers::default() {
+                        *self.numbers.get_mut(*stream) = MessageNumbers::default();
                     }
                 }
             }
