@@ -31,7 +31,6 @@ pub mod flow;
 pub mod gauntlet;
 mod keys;
 mod mistake;
-mod outcome;
 pub mod overrides;
 mod poisson;
 mod reading;

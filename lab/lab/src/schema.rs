@@ -10,7 +10,6 @@ use crate::comparison::{Claim, Published};
 use crate::error::LabError;
 use crate::keys;
 use crate::mistake::{Checked, Mistake, mistake};
-use crate::outcome::Outcome;
 use crate::reading::{Part, text_of};
 use crate::runner::Run;
 
@@ -34,7 +33,7 @@ pub(crate) trait Named {
     fn kind(&self) -> Option<&'static str>;
 }
 
-/// A kind of experiment: what it adds to [`Common`], and how its runs are made and read.
+/// A kind of experiment: what it adds to [`Common`], and how its runs are made.
 pub(crate) trait Schema: Clone + Serialize + DeserializeOwned + Named {
     /// What of ours a published number is compared with.
     type Measure;
@@ -76,15 +75,6 @@ pub(crate) trait Schema: Clone + Serialize + DeserializeOwned + Named {
     /// # Errors
     /// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
     fn plan(experiment: &Experiment<Self>) -> Result<Vec<Self::Run>, LabError>;
-
-    /// Everything that the runs say.
-    ///
-    /// # Errors
-    /// [`LabError::Option`] if a plot cannot be drawn.
-    fn outcome(
-        experiment: &Experiment<Self>,
-        records: &[<Self::Run as Run>::Record],
-    ) -> Result<Outcome, LabError>;
 }
 
 /// Checks what the types of the schema cannot say.

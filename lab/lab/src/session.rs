@@ -8,7 +8,7 @@ use crate::experiment::{self, AnyExperiment, Common, Experiment, Kind};
 use crate::flow::Flow;
 use crate::flow::run::FlowRun;
 use crate::overrides::Overrides;
-use crate::report::{self, Made, Report};
+use crate::report::{self, Made, Report, Told};
 use crate::runner::{self, Brought, Collection, Execution, Failure, Folder, Run};
 use crate::schema::Schema;
 use crate::single_loss::SingleLoss;
@@ -125,7 +125,7 @@ impl Session {
         }
     }
 
-    fn run_plan<K: Schema>(
+    fn run_plan<K: Told>(
         &self,
         experiment: &Experiment<K>,
         plan: &[K::Run],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tresse_core::Profile;
 use tresse_lab::experiment::{self, Kind};
-use tresse_lab::flow::analysis::Analysis;
+use tresse_lab::report::flow::analysis::Analysis;
 use tresse_lab::runner::{Execution, ProgressMode};
 use tresse_lab::{Experiment, Overrides, Session};
 

@@ -1,10 +1,12 @@
 //! How a number of ours is judged: by which rule, with which result.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use tresse_report::statistics::t_quantile;
 use tresse_report::{Estimate, Unit};
 
-use super::{Claim, Relation};
+use super::claim::{Claim, Relation};
 use crate::poisson;
 
 /// What decides whether ours agrees.
@@ -45,6 +47,28 @@ pub(crate) struct Judgement {
 const LIMIT: f64 = 1.96;
 
 impl Claim {
+    /// Which of two is nearer to the number, the nearer one first: what agrees before what differs, and of
+    /// those that agree the one that agrees more clearly.
+    pub(crate) fn nearer(&self, a: Estimate, b: Estimate) -> Ordering {
+        let away = |ours: Estimate| {
+            let [low, high] = ours.interval();
+            match self.relation {
+                Relation::Equal => (ours.value - self.value).abs(),
+                Relation::Below => high - self.value,
+                Relation::Above => self.value - low,
+                Relation::AtMost => ours.value - self.value,
+                Relation::AtLeast => self.value - ours.value,
+            }
+        };
+        let differs = |ours| !self.agrees(ours);
+        differs(a).cmp(&differs(b)).then(away(a).total_cmp(&away(b)))
+    }
+
+    /// Whether ours agrees.
+    pub(crate) fn agrees(&self, ours: Estimate) -> bool {
+        self.judge(ours).within
+    }
+
     /// The rule that decides, if the runs of ours have what it needs.
     fn rule(&self, ours: Estimate) -> Rule {
         let spread = ours.runs >= 3 && ours.deviation.is_some();

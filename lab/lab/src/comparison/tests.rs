@@ -1,5 +1,8 @@
 //! Verdicts, by relation, tolerance and spread.
 
+use tresse_report::Unit;
+
+use super::claim::default_tolerance;
 use super::*;
 
 fn claim(relation: Relation) -> Claim {

@@ -130,7 +130,7 @@ impl Flow {
     }
 
     /// The values of `cell` in one line.
-    pub(super) fn place(&self, cell: &Cell) -> String {
+    pub(crate) fn place(&self, cell: &Cell) -> String {
         let pairs = self.describe(cell).into_iter();
         pairs.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
     }

@@ -186,7 +186,7 @@ pub(super) fn needs_processor(name: &str) -> bool {
 }
 
 /// Label of an axis that shows it: what it is and its unit.
-pub(super) fn axis_label(name: &str) -> String {
+pub(crate) fn axis_label(name: &str) -> String {
     let Some((text, unit)) = describe(name) else { return name.to_owned() };
     match unit {
         Unit::Number => text,

@@ -1,25 +1,19 @@
 //! Experiments on whole flows: traffic of any shape through a lossy, delaying, reordering
-//! network, over one path or two, measured at both ends. The schema, and all that is computed from
-//! the runs.
+//! network, over one path or two, measured at both ends. The schema, and how its runs are made; `report/flow/`
+//! reads them.
 
-pub mod analysis;
 mod cell;
 pub mod effect;
-mod figure;
-mod matrix;
-pub mod measurements;
 pub mod metric;
 pub mod plan;
 pub mod plots;
 pub mod printed;
 mod processor;
 pub mod record;
-mod rows;
 pub mod run;
 mod scenario;
+mod schema;
 mod service;
-mod setup;
-mod tables;
 mod tcp;
 mod topology;
 mod validate;
@@ -28,20 +22,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
-use tresse_report::{DataFile, Statistic};
+use tresse_report::Statistic;
 
-use crate::common::PlotHead;
 use crate::comparison;
-use crate::error::LabError;
-use crate::mistake::Checked;
-use crate::outcome::{self, Outcome};
-use crate::schema::{Experiment, Named, Schema};
+use crate::schema::{Experiment, Named};
 pub use cell::{Axis, Cell};
 use effect::Effect;
 use plots::Plot;
 pub use processor::{Processor, Walks};
-use record::FlowRecord;
-use run::FlowRun;
 pub use service::Service;
 pub use topology::{Move, Mover, PathMtu, SecondPath, Shared, Topology};
 
@@ -344,81 +332,5 @@ impl Experiment<Flow> {
 impl Named for Flow {
     fn kind(&self) -> Option<&'static str> {
         Some("flow")
-    }
-}
-
-impl Schema for Flow {
-    type Measure = Measure;
-    type Run = FlowRun;
-
-    fn prepare(&mut self) {
-        let printed = std::mem::take(&mut self.printed);
-        self.published.extend(printed.iter().flat_map(printed::Printed::published));
-    }
-
-    fn published(&self) -> &[Published] {
-        &self.published
-    }
-
-    fn published_mut(&mut self) -> &mut Vec<Published> {
-        &mut self.published
-    }
-
-    fn plots(&self) -> Vec<PlotHead<'_>> {
-        let plots = self.plots.iter();
-        plots.map(|p| PlotHead { file: &p.file, series: &p.series, y_max: p.y_max }).collect()
-    }
-
-    /// Every curve by axis or profile shows it beside the others.
-    fn show(&mut self, label: &str) {
-        for plot in self.plots.iter_mut().filter(|p| p.kind.compares_profiles()) {
-            plot.series.push(label.to_owned());
-        }
-    }
-
-    fn drop_unfit_plots(experiment: &mut Experiment<Flow>) {
-        let mut plots = std::mem::take(&mut experiment.kind.plots);
-        plots.retain(|plot| validate::place(experiment, &str::to_owned, plot).is_ok());
-        experiment.kind.plots = plots;
-    }
-
-    fn validate(experiment: &Experiment<Flow>) -> Checked {
-        validate::validate(experiment)
-    }
-
-    fn check_measure(experiment: &Experiment<Flow>, key: &str, measure: &Measure) -> Checked {
-        validate::measure(experiment, key, measure)
-    }
-
-    fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
-        plan::plan(experiment)
-    }
-
-    fn outcome(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Result<Outcome, LabError> {
-        let measurements = measurements::Measurements::new(experiment, records);
-        let analysis = analysis::analyse(experiment, &measurements);
-        let plots = experiment.kind.plots.iter();
-        let drawings = outcome::drawings(
-            plots.map(|plot| (plot.file.as_str(), figure::build(plot, experiment, &measurements))),
-        )?;
-        let mut data = vec![DataFile {
-            name: "rows".into(),
-            what: "one row for each run with everything that was measured".into(),
-            frame: rows::runs(experiment, records),
-        }];
-        data.extend(rows::traces(experiment, records));
-        Ok(Outcome {
-            packets: records.iter().map(|r| r.packets).sum(),
-            setup: setup::describe(experiment),
-            comparisons: analysis.comparisons.clone(),
-            tables: effect::table(&analysis.effects)
-                .into_iter()
-                .chain(tables::tables(experiment, &measurements))
-                .collect(),
-            drawings,
-            data,
-            matrix: matrix::rows(experiment, &measurements),
-            analysis: serde_json::to_value(&analysis).unwrap_or_default(),
-        })
     }
 }

@@ -149,7 +149,7 @@ impl Processor {
     }
 
     /// In words.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let walks = match self.walks {
             Walks::Whole => "each of them",
             Walks::Missing => "each that it misses",

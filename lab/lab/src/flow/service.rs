@@ -40,7 +40,7 @@ impl Service {
     }
 
     /// The same in words, as the end of a sentence.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let order = if self.unordered { ", unordered" } else { "" };
         let given_up = match self.reliability() {
             Reliability::Timed(lifetime) => format!(", given up after {lifetime:?}"),

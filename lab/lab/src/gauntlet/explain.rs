@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tresse_gauntlet::{Measures, Played, World, judge, law};
 
-use super::Request;
+use super::request::Request;
 use crate::error::LabError;
 
 /// Plays one world with every profile of `request`, and tells what it is, what was measured in it, and what the laws

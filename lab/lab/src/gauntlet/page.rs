@@ -8,8 +8,8 @@ use tresse_report::Drawing;
 use tresse_report::figure::{Axes, Figure, Line, Look, Point};
 use tresse_report::statistics::percentile;
 
+use super::request::{Candidate, Request};
 use super::tally::{Row, Tally};
-use super::{Candidate, Request};
 use crate::version;
 
 /// How many of the worst worlds are listed.

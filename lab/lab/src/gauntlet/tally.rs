@@ -1,8 +1,6 @@
 //! What the laws make of many worlds.
 
-use tresse_gauntlet::{Law, Measures, Verdict, law};
-
-use super::world_of;
+use tresse_gauntlet::{Law, Measures, Verdict, World, law};
 
 /// A law that a world breaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +74,7 @@ impl Tally {
             Law::ALL.iter().map(|law| Row { law: *law, verdicts: Vec::new() }).collect();
         let mut plain = (0, 0);
         for measured in measures {
-            let world = world_of(measured);
+            let world = World::draw(measured.world);
             for verdict in law::judge(&world, measured) {
                 if verdict.law == Law::NoHarmToUs && law::is_plain(&world) {
                     plain.0 += 1;

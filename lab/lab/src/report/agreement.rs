@@ -3,8 +3,8 @@
 use tresse_report::{Estimate, Table, Unit, columns};
 
 use super::Report;
-use crate::flow::analysis::Row;
 use crate::flow::metric;
+use crate::report::flow::analysis::Row;
 
 /// Relative differences up to this many percent are agreement; so are differences of percentages up
 /// to this many points.

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use serde::{Deserialize, Serialize};
 
-use super::Run;
+use super::run::Run;
 
 /// A run that went wrong, with what is needed to see it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

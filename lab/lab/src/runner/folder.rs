@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::Record;
+use super::run::Record;
 use crate::error::LabError;
 
 /// File of finished runs, one JSON object a line, in the order in which they finished; in the

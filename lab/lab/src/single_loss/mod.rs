@@ -1,32 +1,20 @@
-//! Experiments in which exactly one packet is dropped a run, each one in turn: the schema, and all
-//! that is computed from the runs.
+//! Experiments in which exactly one packet is dropped a run, each one in turn: the schema, and
+//! how its runs are made; `report/single_loss/` reads them.
 
-pub mod analysis;
-mod figure;
-pub mod measurements;
 pub mod plan;
 pub mod record;
-mod rows;
 pub mod run;
 mod scenario;
-mod setup;
-mod tables;
+mod schema;
 mod validate;
 pub mod workload;
 
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
-use tresse_report::DataFile;
 
-use crate::common::{PlotHead, ProfileEntry};
+use crate::common::ProfileEntry;
 use crate::comparison;
-use crate::error::LabError;
-use crate::mistake::Checked;
-use crate::outcome::{self, Outcome};
-use crate::schema::{Experiment, Named, Schema};
-use measurements::Measurements;
-use record::RunRecord;
-use run::RunSpec;
+use crate::schema::{Experiment, Named};
 
 /// What an experiment on single losses says besides [`Common`](crate::common::Common). It needs no `kind`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -358,83 +346,5 @@ impl Experiment<SingleLoss> {
 impl Named for SingleLoss {
     fn kind(&self) -> Option<&'static str> {
         None
-    }
-}
-
-impl Schema for SingleLoss {
-    type Measure = Measure;
-    type Run = RunSpec;
-
-    fn published(&self) -> &[Published] {
-        &self.published
-    }
-
-    fn published_mut(&mut self) -> &mut Vec<Published> {
-        &mut self.published
-    }
-
-    fn plots(&self) -> Vec<PlotHead<'_>> {
-        let plots = self.plots.iter();
-        plots.map(|p| PlotHead { file: &p.file, series: &p.series, y_max: p.y_max }).collect()
-    }
-
-    /// A copy of the first plot by message shows it beside the others.
-    fn show(&mut self, label: &str) {
-        const ADDED: &str = "with-added-profiles";
-        if let Some(plot) = self.plots.iter_mut().find(|p| p.file == ADDED) {
-            plot.series.push(label.to_owned());
-        } else if let Some(plot) = self.plots.iter().find(|p| p.kind == PlotKind::MttByMessage) {
-            let mut plot = plot.clone();
-            plot.file = ADDED.into();
-            plot.title = format!("{}, with added profiles", plot.title);
-            plot.series.push(label.to_owned());
-            self.plots.push(plot);
-        }
-    }
-
-    fn validate(experiment: &Experiment<SingleLoss>) -> Checked {
-        validate::validate(experiment)
-    }
-
-    fn check_measure(experiment: &Experiment<SingleLoss>, key: &str, measure: &Measure) -> Checked {
-        validate::measure(experiment, key, measure)
-    }
-
-    fn plan(experiment: &Experiment<SingleLoss>) -> Result<Vec<RunSpec>, LabError> {
-        plan::plan(experiment)
-    }
-
-    fn outcome(
-        experiment: &Experiment<SingleLoss>,
-        records: &[RunRecord],
-    ) -> Result<Outcome, LabError> {
-        let measurements = Measurements::new(experiment, records);
-        let analysis = analysis::analyse(experiment, &measurements);
-        let plots = experiment.kind.plots.iter();
-        let drawings = outcome::drawings(plots.map(|plot| {
-            (plot.file.as_str(), figure::build(plot, experiment, &measurements, &analysis))
-        }))?;
-        let data = vec![
-            DataFile {
-                name: "rows".into(),
-                what: "every measured value".into(),
-                frame: rows::rows(experiment, records),
-            },
-            DataFile {
-                name: "reductions".into(),
-                what: "the reductions, both readings".into(),
-                frame: rows::reductions(experiment, &analysis),
-            },
-        ];
-        Ok(Outcome {
-            packets: records.iter().map(|r| r.counters.simulated).sum(),
-            setup: setup::describe(experiment),
-            comparisons: analysis.comparisons.clone(),
-            tables: tables::tables(experiment, &analysis),
-            drawings,
-            data,
-            matrix: analysis::matrix(experiment, &measurements, &analysis),
-            analysis: serde_json::to_value(&analysis).unwrap_or_default(),
-        })
     }
 }

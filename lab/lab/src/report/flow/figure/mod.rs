@@ -2,13 +2,15 @@
 
 use tresse_report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
 
+mod axes;
 mod over_time;
 
 use super::measurements::Measurements;
-use super::plots::{Plot, PlotKind};
-use super::{Axis, Cell, Flow, metric};
 use crate::comparison::has_aims;
+use crate::flow::plots::{Plot, PlotKind};
+use crate::flow::{Axis, Cell, Flow, Measure, metric};
 use crate::schema::Experiment;
+use axes::{axes, cells};
 
 /// The figure that `plot` describes. `None` if no value for it was measured.
 pub(super) fn build(
@@ -43,27 +45,6 @@ fn with_own(plot: &Plot, experiment: &Experiment<Flow>) -> Plot {
     let own = experiment.common.own().filter(|own| !plot.series.contains(own));
     plot.series.extend(own.filter(|_| plot.kind.compares_profiles()));
     plot
-}
-
-fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {
-    Axes {
-        title: plot.title.clone(),
-        x_label: plot.x_label.clone().unwrap_or(x_label),
-        x_labels: 10,
-        y_label: plot.y_label.clone().unwrap_or(y_label),
-        y_max: plot.y_max,
-        ..Axes::default()
-    }
-}
-
-/// The cells that a plot shows.
-fn cells(plot: &Plot, experiment: &Experiment<Flow>) -> Vec<Cell> {
-    experiment
-        .kind
-        .cells()
-        .into_iter()
-        .filter(|cell| experiment.kind.fits(cell, &plot.at))
-        .collect()
 }
 
 fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> Option<Figure> {
@@ -150,7 +131,7 @@ fn curves(
 }
 
 /// Whether a published number is a value of its metric, not a difference.
-fn absolute(m: &super::Measure) -> bool {
+fn absolute(m: &Measure) -> bool {
     m.relative_to.is_none() && m.above.is_none() && m.relative_at.is_none() && m.over.is_none()
 }
 

@@ -2,11 +2,11 @@
 
 use tresse_report::Frame;
 
-use super::SingleLoss;
 use super::analysis::Analysis;
-use super::record::{RunRecord, Sample};
 use crate::fingerprint;
 use crate::schema::Experiment;
+use crate::single_loss::SingleLoss;
+use crate::single_loss::record::{RunRecord, Sample};
 
 /// One row for each measured value. Parameters of profiles stand in a file of their own, by the
 /// name of the series: repeated in each row they made files of 100 MB.

@@ -1,7 +1,7 @@
 //! The set-up of a flow experiment in words.
 
-use super::{Flow, GivenMessages, Processor, Workload};
-use crate::outcome::describe_link;
+use crate::flow::{Flow, GivenMessages, Processor, Workload};
+use crate::report::outcome::describe_link;
 use crate::schema::Experiment;
 
 /// What a reader must know to build it: terms and what they are.

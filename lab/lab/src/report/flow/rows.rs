@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tresse_report::{DataFile, Frame};
 
-use super::Flow;
-use super::record::FlowRecord;
 use crate::fingerprint;
+use crate::flow::Flow;
+use crate::flow::record::{FlowRecord, Step};
 use crate::schema::Experiment;
 
 /// One row for each run, one column for each metric.
@@ -58,7 +58,7 @@ pub(super) fn traces(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> V
         let what = "time series of the first replication".into();
         files.push(DataFile { name: "series".into(), what, frame });
     }
-    let steps: Vec<(&FlowRecord, &super::record::Step)> =
+    let steps: Vec<(&FlowRecord, &Step)> =
         records.iter().flat_map(|r| r.traces.sequence.iter().map(move |s| (r, s))).collect();
     if !steps.is_empty() {
         let of: Vec<&FlowRecord> = steps.iter().map(|s| s.0).collect();

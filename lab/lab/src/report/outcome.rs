@@ -9,6 +9,20 @@ use tresse_report::{DataFile, Drawing, Estimate, Table, Unit};
 
 use crate::comparison::Comparison;
 use crate::error::LabError;
+use crate::runner::Run;
+use crate::schema::{Experiment, Schema};
+
+/// A kind of experiment: how its runs are read.
+pub(crate) trait Told: Schema {
+    /// Everything that the runs say.
+    ///
+    /// # Errors
+    /// [`LabError::Option`] if a plot cannot be drawn.
+    fn outcome(
+        experiment: &Experiment<Self>,
+        records: &[<Self::Run as Run>::Record],
+    ) -> Result<Outcome, LabError>;
+}
 
 /// What the runs of an experiment say, before it is written.
 pub(crate) struct Outcome {

@@ -3,8 +3,8 @@
 use tresse_report::{Estimate, Table, columns};
 
 use super::analysis::{Analysis, Reduction, TransferTimes};
-use super::{AverageReduction, SingleLoss};
 use crate::schema::Experiment;
+use crate::single_loss::{AverageReduction, SingleLoss};
 
 /// All tables: first of the paper's senders, then of those beyond it.
 pub(super) fn tables(experiment: &Experiment<SingleLoss>, analysis: &Analysis) -> Vec<Table> {

@@ -4,9 +4,11 @@ use tresse_report::figure::{Axes, Figure, Line, Look, Point, Reference, Referenc
 
 use super::analysis::{Analysis, NO_LOSS};
 use super::measurements::Measurements;
-use super::record::Sample;
-use super::{Cell, Measure, Plot, PlotKind, Published, ReductionStatistic, SingleLoss};
 use crate::schema::Experiment;
+use crate::single_loss::record::Sample;
+use crate::single_loss::{
+    Cell, Measure, Plot, PlotKind, Published, ReductionStatistic, SingleLoss,
+};
 
 /// Style of the line for the run without loss.
 const NO_LOSS_STYLE: usize = 0;

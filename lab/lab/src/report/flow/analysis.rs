@@ -7,8 +7,8 @@ use tresse_report::Estimate;
 
 use super::effect::{self, Shown};
 use super::measurements::{Measurements, difference};
-use super::{Cell, Flow, Measure, Over, Published};
 use crate::comparison::{Comparison, Setting};
+use crate::flow::{Cell, Flow, Measure, Over, Published};
 use crate::schema::Experiment;
 
 /// Every number of an experiment's comparisons and tables, as data.

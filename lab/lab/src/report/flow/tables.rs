@@ -3,8 +3,8 @@
 use tresse_report::{Statistic, Table, Unit, columns};
 
 use super::measurements::Measurements;
-use super::metric::{self, RETRANSMISSION_TYPES};
-use super::{Cell, Flow, TableKind, TableSpec};
+use crate::flow::metric::{self, RETRANSMISSION_TYPES};
+use crate::flow::{Cell, Flow, TableKind, TableSpec};
 use crate::schema::Experiment;
 
 /// The tables that the experiment asks for; if it asks for none, the metrics that it compares.

@@ -2,10 +2,11 @@
 
 use tresse_report::figure::{Figure, Line, Look, Point};
 
-use super::super::plots::Plot;
-use super::super::record::StepKind;
-use super::super::{Flow, metric};
-use super::{Measurements, axes, cells};
+use super::super::measurements::Measurements;
+use super::axes::{axes, cells};
+use crate::flow::plots::Plot;
+use crate::flow::record::StepKind;
+use crate::flow::{Flow, metric};
 use crate::schema::Experiment;
 
 pub(super) fn series(

@@ -1,8 +1,8 @@
 //! The set-up of a single-loss experiment in words.
 
-use super::{Drop, Gap, RandomGap, RandomSize, SingleLoss, Size};
-use crate::outcome::describe_link;
+use crate::report::outcome::describe_link;
 use crate::schema::Experiment;
+use crate::single_loss::{Drop, Gap, RandomGap, RandomSize, SingleLoss, Size};
 
 /// What a reader must know to build it: terms and what they are.
 pub(super) fn describe(e: &Experiment<SingleLoss>) -> Vec<(String, String)> {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{RunRecord, Sample};
-use super::{Cell, SingleLoss};
 use crate::arranged::Arranged;
 use crate::schema::Experiment;
+use crate::single_loss::record::{RunRecord, Sample};
+use crate::single_loss::{Cell, SingleLoss};
 
 /// All values of one profile in one cell and one replication.
 #[derive(Clone, Debug, Default)]

@@ -7,14 +7,14 @@ use tresse_report::statistics::{Summary, mean};
 use tresse_report::{Estimate, Unit};
 
 use super::measurements::{Flow, Measurements};
-use super::{
+use crate::common::ProfileEntry;
+use crate::comparison::Comparison;
+use crate::report::outcome::{MatrixEntry, MatrixRow};
+use crate::schema::Experiment;
+use crate::single_loss::{
     AverageReduction, Cell, Measure, MttMeasure, MttStatistic, ReductionMeasure,
     ReductionStatistic, SingleLoss,
 };
-use crate::common::ProfileEntry;
-use crate::comparison::Comparison;
-use crate::outcome::{MatrixEntry, MatrixRow};
-use crate::schema::Experiment;
 
 /// Every number of an experiment's tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tresse_report::{Estimate, Statistic};
 
-use super::record::{FlowRecord, Traces};
-use super::{Cell, Flow};
 use crate::arranged::Arranged;
+use crate::flow::record::{FlowRecord, Traces};
+use crate::flow::{Cell, Flow};
 use crate::schema::Experiment;
 
 /// The records of an experiment, by profile, cell and replication.

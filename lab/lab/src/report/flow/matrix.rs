@@ -3,8 +3,8 @@
 use tresse_report::Unit;
 
 use super::measurements::Measurements;
-use super::{Flow, metric};
-use crate::outcome::{MatrixEntry, MatrixRow};
+use crate::flow::{Flow, metric};
+use crate::report::outcome::{MatrixEntry, MatrixRow};
 use crate::schema::Experiment;
 
 /// One row for each cell, in the paper's metric.
