@@ -23,12 +23,13 @@
 //!
 //! The links are without loss, jitter, reordering and changes until the association is up; times count from then.
 
+mod area;
+mod drawn;
 mod network;
 mod show;
 mod traffic;
 
-use tresse_netem::{LinkConfig, mix};
-use tresse_sim::Draw;
+use tresse_netem::LinkConfig;
 use tresse_sim::apps::Bulk;
 
 /// User data of a packet of 1500 bytes: without IPv4, SCTP and DATA chunk headers.
@@ -41,8 +42,6 @@ const CHUNK_HEADER: usize = 16;
 const MTU: usize = 1500;
 /// The most packets with data that the paths of a world can carry in its time.
 pub const PACKETS: f64 = 50_000.0;
-/// A message costs the simulator so much of what a packet does.
-const MESSAGE_COST: f64 = 0.25;
 
 /// What a world is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,66 +180,7 @@ pub struct World {
     pub seconds: f64,
 }
 
-/// Random numbers for one property of a world, so that none depends on how many another one takes.
-#[derive(Clone, Copy)]
-enum Area {
-    Paths = 1,
-    Rates,
-    Delays,
-    Loss,
-    Jitter,
-    Queues,
-    Capacity,
-    Buffers,
-    Messages,
-    Sharing,
-    Lossy,
-    Outages,
-    Thin,
-}
-
-impl Area {
-    fn draw(self, seed: u64) -> Draw {
-        Draw::new(mix(mix(seed ^ 0x6761_756e_746c_6574) ^ self as u64))
-    }
-}
-
 impl World {
-    /// World number `seed`.
-    pub fn draw(seed: u64) -> World {
-        let family = Family::of(seed);
-        let (paths, shared) = network::draw(seed, family);
-        let bulk = traffic::messages(seed, family);
-        let (warmup_s, seconds) = (0.0, 0.0);
-        let mut world =
-            World { seed, family, paths, shared, buffer: 0, bulk, thin: None, warmup_s, seconds };
-        world.settle();
-        network::change(&mut world);
-        traffic::finish(&mut world);
-        world
-    }
-
-    /// Lowers the bandwidths until the world is small enough, and settles its time.
-    fn settle(&mut self) {
-        let (warmup, measured) = self.family.round_trips();
-        loop {
-            let round_trip = self.slowest_round_trip_s().max(0.03);
-            self.warmup_s = warmup * round_trip;
-            self.seconds = self.warmup_s + (measured * round_trip).max(self.family.least_s());
-            let rate: f64 = self.limits().map(|(link, _)| bits_per_s(link)).sum();
-            let packets = rate * self.seconds / (8 * MTU) as f64;
-            let messages = (FULL as f64 / self.bulk.size as f64).max(1.0);
-            // Where no bandwidth can be lowered, a world may be somewhat larger.
-            let lowest = rate <= network::KBPS[0] * 1e3 * self.limits().count() as f64;
-            if lowest || packets * (1.0 + MESSAGE_COST * (messages - 1.0)) <= PACKETS {
-                break;
-            }
-            let own = self.paths.iter_mut().flat_map(|p| [&mut p.forward, &mut p.backward]);
-            let shared = self.shared.iter_mut().flat_map(|s| [&mut s.forward, &mut s.backward]);
-            own.chain(shared).for_each(|link| network::slow_down(link, 0.8));
-        }
-    }
-
     /// The link that limits a path there.
     pub fn limit(&self, path: usize) -> &LinkConfig {
         match &self.shared {

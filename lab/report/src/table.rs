@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::screen::Screen;
-
 mod text;
 
 /// A table.
@@ -29,24 +27,6 @@ pub enum Align {
     Left,
     /// Numbers.
     Right,
-}
-
-impl Table {
-    /// The table as text, however wide.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        self.to_text_for(&Screen::default())
-    }
-
-    /// The table as text that fits a screen: texts are wrapped, and columns that still have no room follow below,
-    /// behind those once more that tell the rows apart. Of one without rows, what it says of that.
-    #[must_use]
-    pub fn to_text_for(&self, screen: &Screen) -> String {
-        if self.rows.is_empty() {
-            return format!("{}\n{}\n", self.title, self.caption);
-        }
-        format!("{}\n", self.title) + &text::lay_out(self, screen)
-    }
 }
 
 /// Column heads; those that begin with `>` are right-aligned.

@@ -157,12 +157,6 @@ profile! {
 }
 
 impl Profile {
-    /// The profile `tresse`: the default of an association.
-    pub fn tresse() -> Arc<Profile> {
-        static TRESSE: OnceLock<Arc<Profile>> = OnceLock::new();
-        Arc::clone(TRESSE.get_or_init(|| Arc::new(tresse::profile())))
-    }
-
     /// The profile `rfc9260`: [`Profile::default`].
     pub fn standard() -> Arc<Profile> {
         static STANDARD: OnceLock<Arc<Profile>> = OnceLock::new();

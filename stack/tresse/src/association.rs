@@ -145,13 +145,6 @@ impl Association {
         self.offer(stream.into(), &mut data.into(), options)
     }
 
-    /// A half that sends and one that receives, for two tasks. They are the same association: it is shut down when
-    /// both are gone, and every clone of it.
-    #[must_use]
-    pub fn split(self) -> (SendHalf, RecvHalf) {
-        (SendHalf(self.clone()), RecvHalf(self))
-    }
-
     /// Offers the message to the core; takes `payload` unless there is no room.
     fn offer(
         &self,

@@ -44,6 +44,7 @@ mod cause;
 mod chunk;
 mod code_points;
 mod error;
+mod hmac;
 mod icmp;
 mod ip;
 mod list;
@@ -60,9 +61,7 @@ mod writer;
 pub use cause::{Cause, CauseCode, CauseWriter, Causes, ParsedCauses, RawCause, RawCauses};
 pub use chunk::abort::Abort;
 pub use chunk::asconf::{Asconf, AsconfAck};
-pub use chunk::auth::{
-    AUTH_HEADER_LEN, Auth, HmacIdentifier, HmacIdentifiers, auth_chunk_len, authenticate,
-};
+pub use chunk::auth::{AUTH_HEADER_LEN, Auth, auth_chunk_len, authenticate};
 pub use chunk::cookie_echo::CookieEcho;
 pub use chunk::cwr::{CWR_CHUNK_LEN, Cwr};
 pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
@@ -85,6 +84,7 @@ pub use chunk::shutdown_complete::ShutdownComplete;
 pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
+pub use hmac::{HmacIdentifier, HmacIdentifiers};
 pub use icmp::IcmpKind;
 pub use ip::{Dscp, Ecn, FlowLabel, IpHeaders, IpLabels};
 pub use list::List;

@@ -9,7 +9,7 @@ use tresse_netem::{LinkChange, LinkConfig, mix};
 use tresse_sim::apps::{Bulk, Plan, Router, Sender, Sink};
 use tresse_sim::{Change, HostId, LinkId, Route, Simulation};
 
-use super::{Cast, Played, milliseconds, percentile};
+use super::cast::{Cast, Played};
 use crate::source::{Source, ThinStream, thin_number};
 use crate::world::{Competitor, FULL, Path, World, bits_per_s};
 
@@ -359,4 +359,18 @@ fn association(profile: &Arc<Profile>, buffer: usize) -> AssociationConfig {
         extensions: Extensions::NONE,
         ..AssociationConfig::default()
     }
+}
+
+/// From one moment to another one.
+fn milliseconds(from: Time, to: Time) -> f64 {
+    to.since(from).as_nanos() as f64 / 1e6
+}
+
+/// Of values in any order; 0 of none.
+fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
+    let at = ((values.len() as f64 * share) as usize).min(values.len().saturating_sub(1));
+    if values.is_empty() {
+        return 0.0;
+    }
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
 }

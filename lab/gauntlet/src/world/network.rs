@@ -5,7 +5,8 @@ use tresse_netem::{
 };
 use tresse_sim::Draw;
 
-use super::{Area, Competitor, Family, MTU, Path, Shared, World, bits_per_s};
+use super::area::Area;
+use super::{Competitor, Family, MTU, Path, Shared, World, bits_per_s};
 
 pub(super) const KBPS: [f64; 2] = [500.0, 200_000.0];
 const DELAY_MS: [f64; 2] = [1.0, 150.0];

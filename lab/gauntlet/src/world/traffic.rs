@@ -3,7 +3,8 @@
 use tresse_core::Time;
 use tresse_sim::apps::Bulk;
 
-use super::{Area, FULL, Family, MTU, Thin, World};
+use super::area::Area;
+use super::{FULL, Family, MTU, Thin, World};
 
 /// The least that buffers have, bytes.
 const LEAST_BUFFER: usize = 64 << 10;

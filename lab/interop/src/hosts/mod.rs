@@ -8,11 +8,10 @@ mod command;
 mod network;
 mod play;
 mod report;
+mod run;
 
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::matrix::{Outcome, word};
 pub(crate) use command::{HostsArgs, run_hosts};
 pub use report::Report;
+pub use run::run;
 
 /// Which addresses the hosts have. Link-local ones of IPv6 are there in any case.
 #[derive(
@@ -150,37 +150,6 @@ pub struct Settings {
     pub jobs: usize,
     /// Where reports and captures of cells that fail go to.
     pub failures: PathBuf,
-}
-
-/// Runs cells, and tells `done` of each as it ends.
-pub fn run(cells: &[Cell], settings: &Settings, done: &(dyn Fn(Record) + Sync)) {
-    let queue = Mutex::new(cells.iter().copied());
-    std::thread::scope(|scope| {
-        for _ in 0..settings.jobs {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().expect("nobody panics here").next();
-                    let Some(cell) = next else { break };
-                    done(run_cell(cell, settings));
-                }
-            });
-        }
-    });
-}
-
-/// Runs one cell in a thread of its own, which changes its network namespace.
-fn run_cell(cell: Cell, settings: &Settings) -> Record {
-    let start = Instant::now();
-    let outcome = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name(cell.label());
-        let work = || {
-            let played = std::panic::catch_unwind(AssertUnwindSafe(|| play::play(cell, settings)));
-            played.unwrap_or_else(|panic| Outcome::of_panic(panic.as_ref()))
-        };
-        let thread = thread.spawn_scoped(scope, work).expect("a thread can be had");
-        thread.join().unwrap_or_else(|panic| Outcome::of_panic(panic.as_ref()))
-    });
-    Record { cell, outcome, seconds: start.elapsed().as_secs_f64() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Drop tail: whatever does not fit behind the last packet is dropped.
 
-use super::Fill;
+use super::fill::Fill;
 use crate::config::LinkConfig;
 
 #[derive(Clone, Debug)]

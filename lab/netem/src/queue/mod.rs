@@ -4,6 +4,7 @@
 
 pub(crate) mod codel;
 mod drop_tail;
+mod fill;
 pub(crate) mod red;
 
 use std::collections::VecDeque;
@@ -14,13 +15,7 @@ use crate::stats::{DropCause, LinkStats};
 use crate::time::Nanos;
 use codel::{Codel, Line};
 use drop_tail::DropTail;
-
-/// How full a queue is.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fill {
-    packets: u64,
-    bytes: u64,
-}
+use fill::Fill;
 
 /// Which packets may enter the queue.
 #[derive(Clone, Debug)]

@@ -11,6 +11,24 @@ const NARROWEST: usize = 16;
 const MARGIN: usize = 1;
 const PADDING: usize = 2;
 
+impl Table {
+    /// The table as text, however wide.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.to_text_for(&Screen::default())
+    }
+
+    /// The table as text that fits a screen: texts are wrapped, and columns that still have no room follow below,
+    /// behind those once more that tell the rows apart. Of one without rows, what it says of that.
+    #[must_use]
+    pub fn to_text_for(&self, screen: &Screen) -> String {
+        if self.rows.is_empty() {
+            return format!("{}\n{}\n", self.title, self.caption);
+        }
+        format!("{}\n", self.title) + &lay_out(self, screen)
+    }
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -36,7 +54,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The lines below the title.
-pub(super) fn lay_out(table: &Table, screen: &Screen) -> String {
+fn lay_out(table: &Table, screen: &Screen) -> String {
     let room = screen.width.saturating_sub(MARGIN);
     let widths = widths(table, room);
     let mut out = String::new();

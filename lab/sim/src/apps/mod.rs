@@ -2,39 +2,19 @@
 
 mod message;
 mod nat;
+mod record;
 mod router;
 mod sender;
 mod sink;
 
 pub use message::{Content, content, inspect};
 pub use nat::Nat;
+pub use record::{EventRecord, TraceRecord};
 pub use router::Router;
 pub use sender::{Bulk, Plan, ScheduledMessage, Sender, SentMessage};
 pub use sink::{Delivery, Sink, SinkStats};
 
-use tresse_core::{AssociationId, Event, Time, TraceEvent};
-
-/// A trace event with its simulation time and association.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TraceRecord {
-    /// Simulation time.
-    pub at: Time,
-    /// The association.
-    pub association: AssociationId,
-    /// What happened.
-    pub event: TraceEvent,
-}
-
-/// An event with its simulation time and association.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EventRecord {
-    /// Simulation time.
-    pub at: Time,
-    /// The association.
-    pub association: AssociationId,
-    /// What happened.
-    pub event: Event,
-}
+use tresse_core::Time;
 
 /// How long one message took from the sending to the receiving application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +65,4 @@ pub fn transfer_times<'a>(
         }
     }
     times
-}
-
-/// Events other than `Readable` and `Writable`, which say nothing in hindsight.
-fn worth_recording(event: &Event) -> bool {
-    !matches!(event, Event::Readable | Event::Writable)
 }

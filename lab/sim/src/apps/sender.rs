@@ -9,7 +9,8 @@ use tresse_core::{
 };
 
 use super::message::content;
-use super::{EventRecord, Sink, TraceRecord};
+use super::record::{EventRecord, TraceRecord};
+use super::sink::Sink;
 use crate::application::{Application, Context};
 
 /// A message to be sent at a given moment.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tresse_core::{AssociationId, Event, ReceivedMessage, Time, TraceEvent};
 
 use super::message::{Content, inspect};
-use super::{EventRecord, TraceRecord, worth_recording};
+use super::record::{EventRecord, TraceRecord, worth_recording};
 use crate::application::{Application, Context};
 
 /// A message that a [`Sink`] received.

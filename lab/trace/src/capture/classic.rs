@@ -3,8 +3,8 @@
 use pcap_file::pcap::PcapParser;
 use pcap_file::{Endianness, TsResolution};
 
+use super::record::{CUT, LinkType, MAX_RECORD, Record, resynchronise, u32_at};
 use super::window::Window;
-use super::{CUT, LinkType, MAX_RECORD, Record, resynchronise, u32_at};
 use crate::Skipped;
 
 const FILE_HEADER: usize = 24;

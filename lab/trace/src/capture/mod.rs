@@ -5,6 +5,7 @@ mod classic;
 mod merged;
 mod ng;
 mod qlog;
+mod record;
 mod window;
 
 use std::fs::File;
@@ -14,28 +15,15 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 pub use merged::Captures;
 pub(crate) use merged::named_once;
+pub use record::LinkType;
+use record::Record;
 use window::Window;
 
 use crate::Skipped;
 use crate::sender::Note;
 
-/// No record is longer: Wireshark's own limit is 256 KiB for a packet.
-const MAX_RECORD: usize = 1 << 24;
-/// The capture ends within a record.
-pub(crate) const CUT: &str = "records cut off by the end of the capture";
-/// Bytes that make no sense.
-pub(crate) const CORRUPT: &str = "corrupt places in the capture, passed over up to the next record";
-/// How many bytes those were.
-pub(crate) const CORRUPT_BYTES: &str = "bytes passed over at corrupt places";
 /// The rest cannot be read.
 pub(crate) const UNREADABLE: &str = "captures whose rest cannot be read or decompressed";
-
-/// Link-layer header type, as tcpdump.org registers them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkType(
-    /// The registered number.
-    pub u32,
-);
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug)]
@@ -87,20 +75,6 @@ pub enum CaptureError {
         /// File name.
         name: String,
     },
-}
-
-/// Where a record stands in the window, and what its header says.
-#[derive(Clone, Copy, Debug, Default)]
-struct Record {
-    at: u64,
-    link: LinkType,
-    interface: u32,
-    offset: usize,
-    kept: usize,
-    original: usize,
-    id: u64,
-    /// Length of the whole record.
-    length: usize,
 }
 
 enum Format {
@@ -228,44 +202,6 @@ impl Read for Rest {
         self.window.consume(length);
         Ok(length)
     }
-}
-
-/// Passes bytes over until `plausible` holds of what follows, `step` at a time; at least one step.
-/// False at the end.
-fn resynchronise(
-    window: &mut Window,
-    skipped: &mut Skipped,
-    step: usize,
-    look: usize,
-    plausible: impl Fn(&mut Window) -> bool,
-) -> bool {
-    skipped.add(CORRUPT);
-    let mut passed = 0;
-    let found = loop {
-        if !window.has(step + look) {
-            passed += window.bytes().len() as u64;
-            window.consume(window.bytes().len());
-            break false;
-        }
-        window.consume(step);
-        passed += step as u64;
-        if plausible(window) {
-            break true;
-        }
-    };
-    skipped.add_many(CORRUPT_BYTES, passed);
-    found
-}
-
-/// The number in two, four bytes.
-fn u16_at(bytes: &[u8], at: usize, big: bool) -> Option<u16> {
-    let bytes = *bytes.get(at..)?.first_chunk()?;
-    Some(if big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
-}
-
-fn u32_at(bytes: &[u8], at: usize, big: bool) -> Option<u32> {
-    let bytes = *bytes.get(at..)?.first_chunk()?;
-    Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
 }
 
 #[cfg(test)]

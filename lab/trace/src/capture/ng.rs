@@ -4,8 +4,8 @@ use pcap_file::Endianness;
 use pcap_file::pcapng::PcapNgParser;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 
+use super::record::{CUT, LinkType, MAX_RECORD, Record, resynchronise, u16_at, u32_at};
 use super::window::Window;
-use super::{CUT, LinkType, MAX_RECORD, Record, resynchronise, u16_at, u32_at};
 use crate::Skipped;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde_json::Value;
 use tresse_wire::{ChunkType, Ecn, IpHeaders, IpLabels};
 
+use super::record::{CUT, LinkType, Record};
 use super::window::Window;
-use super::{LinkType, Record};
 use crate::Skipped;
 use crate::sender::{Note, SenderState};
 
@@ -20,7 +20,6 @@ const MAX_VALUES: usize = 1 << 17;
 const SEPARATOR: u8 = 0x1e;
 const RAW_IP: LinkType = LinkType(101);
 const BAD_RECORD: &str = "qlog records that are malformed";
-const CUT: &str = super::CUT;
 
 pub(super) struct Qlog {
     /// When the log's times count from, in nanoseconds since 1970.

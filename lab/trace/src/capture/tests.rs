@@ -2,6 +2,7 @@ use std::io::Write as _;
 
 use proptest::prelude::*;
 
+use super::record::{CORRUPT, CUT};
 use super::*;
 
 /// A pcapng section with an Ethernet interface in nanoseconds and these packets.

@@ -66,7 +66,7 @@ pub(super) struct Association {
     last_path: [usize; 2],
     directions: [Direction; 2],
     deliveries: [Delivery; 2],
-    resets: [reset::Reset; 2],
+    resets: [super::last_reset::Reset; 2],
     logs: [SenderLog; 2],
     /// The last packet, by its number.
     last_packet: u64,

@@ -5,6 +5,7 @@ mod association;
 mod delivery;
 mod direction;
 mod fates;
+mod last_reset;
 mod order;
 pub(crate) mod spurious;
 mod user_data;

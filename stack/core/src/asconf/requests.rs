@@ -9,7 +9,7 @@ use tresse_wire::{
     Parameters, Tsn,
 };
 
-use super::{AddressChange, AddressOutcome};
+use super::change::{AddressChange, AddressOutcome};
 use crate::ids::PathId;
 use crate::time::Time;
 

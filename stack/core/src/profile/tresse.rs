@@ -3,8 +3,16 @@
 
 use super::*;
 
+impl Profile {
+    /// The profile `tresse`: the default of an association.
+    pub fn tresse() -> Arc<Profile> {
+        static TRESSE: OnceLock<Arc<Profile>> = OnceLock::new();
+        Arc::clone(TRESSE.get_or_init(|| Arc::new(profile())))
+    }
+}
+
 /// What `profiles/tresse.toml` says.
-pub(super) fn profile() -> Profile {
+fn profile() -> Profile {
     let mut profile = Profile {
         name: "tresse".into(),
         description:

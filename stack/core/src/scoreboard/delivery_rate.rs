@@ -18,42 +18,11 @@
 //! what one SACK both acknowledges and shows to be lost counts as lost from the next sample on; the acknowledgement
 //! of a chunk that was sent twice is taken for that of the last copy, which the bound on the interval is for.
 
-use std::collections::VecDeque;
-use std::time::Duration;
-
-use smallvec::SmallVec;
-
-use super::outcome::{LatestAck, PathAck};
+use super::departures::{Departure, Progress};
+use super::outcome::PathAck;
 use super::{Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::time::Time;
-
-/// What was known when a packet left.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    path: PathId,
-    /// The highest sequence number that it carried.
-    highest: u64,
-    sent: Time,
-    first_sent: Time,
-    delivered_at: Time,
-    delivered: u64,
-    lost: u64,
-    in_flight: usize,
-    app_limited: bool,
-}
-
-/// What is known of a path.
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    first_sent: Time,
-    delivered_at: Time,
-    delivered: u64,
-    lost: u64,
-    /// The application limits it until more than this is delivered.
-    app_limited: Option<u64>,
-    shortest: Option<Duration>,
-}
 
 /// What a SACK tells of the rate at which a path delivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -98,54 +67,6 @@ pub struct LossSample {
     pub total: u64,
     /// The application, not the path, limited what was in flight.
     pub app_limited: bool,
-}
-
-/// What is kept for samples.
-#[derive(Debug, Default)]
-pub(super) struct DeliveryRates {
-    /// Of each packet from `base` on.
-    departures: VecDeque<Departure>,
-    base: u64,
-    paths: SmallVec<[Progress; 2]>,
-}
-
-impl DeliveryRates {
-    fn path(&mut self, path: PathId) -> &mut Progress {
-        let i = usize::from(path.0);
-        if i >= self.paths.len() {
-            self.paths.resize(i + 1, Progress::default());
-        }
-        &mut self.paths[i]
-    }
-
-    fn departure(&self, packet: u64) -> Option<&Departure> {
-        self.departures.get(usize::try_from(packet.checked_sub(self.base)?).ok()?)
-    }
-
-    /// The packet in which a chunk left that is acknowledged. Of several that left at one moment another one may be taken:
-    /// they differ in what was in flight, by a packet.
-    fn departure_of(&self, path: PathId, chunk: &LatestAck) -> Option<&Departure> {
-        let first = self.departures.partition_point(|departure| departure.sent < chunk.sent);
-        let at_once = self.departures.range(first..).take_while(|d| d.sent == chunk.sent);
-        at_once.filter(|d| d.path == path).find(|d| d.highest >= chunk.seq)
-    }
-
-    /// A packet that carries one of the numbers from `open` on has left.
-    fn depart(&mut self, open: u64, packet: u64, departure: Departure) {
-        while self.base < open && self.departures.pop_front().is_some() {
-            self.base += 1;
-        }
-        if self.departures.is_empty() {
-            self.base = packet;
-        }
-        while self.base + self.departures.len() as u64 <= packet {
-            self.departures.push_back(departure);
-        }
-    }
-
-    pub(super) fn memory(&self) -> usize {
-        self.departures.capacity() * size_of::<Departure>()
-    }
 }
 
 impl Scoreboard {
@@ -196,8 +117,7 @@ impl Scoreboard {
 
     /// Whether the application limits what is in flight on `path`.
     pub fn is_app_limited(&self, path: PathId) -> bool {
-        let progress = self.rates.as_ref().and_then(|r| r.paths.get(usize::from(path.0)));
-        progress.is_some_and(|progress| progress.app_limited.is_some())
+        self.rates.as_ref().is_some_and(|rates| rates.is_app_limited(path))
     }
 
     /// The sample of a SACK that acknowledged `ack` on `path`, if there is one. To be asked once for each.
@@ -205,7 +125,7 @@ impl Scoreboard {
         let in_flight = self.flight(path);
         let rates = self.rates.as_mut()?;
         let latest = ack.latest?;
-        let departure = rates.departure_of(path, &latest).copied();
+        let departure = rates.departure_of(path, latest.seq, latest.sent).copied();
         let progress = rates.path(path);
         progress.delivered += ack.bytes as u64;
         progress.delivered_at = now;
@@ -420,6 +340,6 @@ mod tests {
                 board.ack(n, seq - 10, None);
             }
         }
-        assert!(board.0.rates.as_ref().unwrap().departures.len() <= 13);
+        assert!(board.0.rates.as_ref().unwrap().len() <= 13);
     }
 }

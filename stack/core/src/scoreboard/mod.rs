@@ -10,6 +10,7 @@ mod abandoned;
 mod changed;
 mod chunk_size;
 mod delivery_rate;
+mod departures;
 mod kept;
 mod loss;
 mod missing;
@@ -212,7 +213,7 @@ pub struct Scoreboard {
     /// acknowledged one, or the end of the SACK window.
     holes_to: u64,
     window: SackScope,
-    rates: Option<Box<delivery_rate::DeliveryRates>>,
+    rates: Option<Box<departures::DeliveryRates>>,
     /// What is in flight counts with headers and padding.
     counts_headers: bool,
     /// Chunks are I-DATA.

@@ -15,6 +15,15 @@ pub struct SendHalf(pub(crate) Association);
 #[derive(Debug)]
 pub struct RecvHalf(pub(crate) Association);
 
+impl Association {
+    /// A half that sends and one that receives, for two tasks. They are the same association: it is shut down when
+    /// both are gone, and every clone of it.
+    #[must_use]
+    pub fn split(self) -> (SendHalf, RecvHalf) {
+        (SendHalf(self.clone()), RecvHalf(self))
+    }
+}
+
 impl SendHalf {
     /// See [`Association::send`].
     ///

@@ -69,8 +69,8 @@ pub(super) fn hide_repeated(rows: &mut [Row]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Source;
     use super::super::fixture::snapshot;
+    use super::super::source::Source;
     use super::super::table::rows;
     use super::*;
 

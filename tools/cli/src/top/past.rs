@@ -5,8 +5,8 @@ use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Paragraph, RenderDirection, Sparkline};
 
-use super::Source;
 use super::history::{KEPT, MEASURES, Sample};
+use super::source::Source;
 use super::table::{REMOTE, Row, in_unit};
 
 /// Lines: a title, and one for each measure.

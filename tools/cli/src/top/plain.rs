@@ -1,7 +1,7 @@
 //! The view as text, for what is no terminal.
 
-use super::Source;
 use super::order::{Order, hide_repeated};
+use super::source::Source;
 use super::table::{TITLES, WORDS, headlines, rows, widths};
 
 /// Everything as plain text.

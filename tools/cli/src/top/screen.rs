@@ -13,7 +13,8 @@ use ratatui::{DefaultTerminal, Frame};
 
 use super::history::Place;
 use super::order::{Order, hide_repeated};
-use super::{Source, Where, look, past, table};
+use super::source::{Source, Where, look};
+use super::{past, table};
 
 const HELP: &str = "up/down: choose   left/right: sort by   r: reverse   space: hold   q: quit   times in ms, * primary path";
 /// Where there is no room for every column.

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use tresse_core::wire::printable;
 use tresse_observe::{AssociationSnapshot, PathSnapshot, Snapshot};
 
-use super::Source;
 use super::history::Place;
+use super::source::Source;
 use tresse_console::units::Si;
 
 /// Titles of the columns. Times are in milliseconds, rates in bits of SCTP packets a second.

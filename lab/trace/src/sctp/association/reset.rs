@@ -2,21 +2,11 @@
 
 use tresse_wire::{Chunk, Parameter, ReconfigurationResult};
 
+use super::super::last_reset::Reset;
 use super::{Association, Delivered, Head, Observer, Role};
 
 /// Longer lists are not kept: which streams begin again is told by their SSNs then.
 const LONGEST: usize = 1024;
-
-/// The last reset that a side asked for.
-#[derive(Debug, Default)]
-pub(super) struct Reset {
-    request: Option<u32>,
-    /// None: all.
-    streams: Vec<u16>,
-    /// Of both directions, and the TSNs as well.
-    everything: bool,
-    done: bool,
-}
 
 impl Association {
     /// A RE-CONFIG chunk, at the end that it goes to if it asks, and at the one that it comes from if it answers: nothing of
