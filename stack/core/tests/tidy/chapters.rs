@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};
 
-use super::imports::{self, Module};
+use super::imports::{self, Module, Uses};
 
 /// Types whose methods are in more than [`MANY_FILES`] files, and how many they have. It may only become less: what has
 /// state of its own is a struct with closed fields, which never sees the one that it is a part of (docs/adr/0020, 0022).
@@ -109,33 +109,41 @@ fn core() -> BTreeMap<Type, Vec<Method>> {
     found
 }
 
-/// The circles of the files of one type.
-fn circles(methods: &[Method]) -> Vec<BTreeSet<Module>> {
+/// Which files of one type call methods of which others.
+fn calls(methods: &[Method]) -> Uses {
     let mut owners: BTreeMap<&str, &Module> = BTreeMap::new();
     for method in methods {
         owners.insert(&method.name, &method.module);
     }
-    let mut uses: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    let mut uses = Uses::new();
     for method in methods {
         let used = uses.entry(method.module.clone()).or_default();
-        let others = method.calls.iter().filter_map(|call| owners.get(&call[..]));
-        used.extend(others.filter(|other| **other != &method.module).map(|other| (*other).clone()));
+        for call in &method.calls {
+            let Some(other) = owners.get(&call[..]).filter(|other| **other != &method.module)
+            else {
+                continue;
+            };
+            let place = || format!("{} in {} calls {call}", method.name, method.module.join("/"));
+            used.entry((*other).clone()).or_insert_with(place);
+        }
     }
-    imports::circles(&uses)
+    uses
 }
 
 #[test]
 fn chapters_of_a_type_do_not_call_each_other_in_circles() {
     let mut found = Vec::new();
     for ((_, name), methods) in core() {
-        for circle in circles(&methods) {
-            let files: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
-            found.push((name.clone(), files));
+        let uses = calls(&methods);
+        for circle in imports::circles(&uses) {
+            let edges: Vec<&str> = imports::edges(&circle, &uses).map(String::as_str).collect();
+            found.push(format!("{name}:\n  {}", edges.join("\n  ")));
         }
     }
     assert!(
         found.is_empty(),
-        "a method that both need is on the value that it is about, or in a file below both: {found:?}"
+        "a method that both need is on the value that it is about, or in a file below both:\n{}",
+        found.join("\n")
     );
 }
 
@@ -174,6 +182,17 @@ fn circles_are_seen() {
     let names = |circle: &BTreeSet<Module>| {
         circle.iter().map(|module| module.join("/")).collect::<Vec<_>>()
     };
-    let circles: Vec<_> = circles(house).iter().map(names).collect();
-    assert_eq!(circles, [["a", "a/b", "a/c"]]);
+    let uses = calls(house);
+    let circles = imports::circles(&uses);
+    assert_eq!(circles.iter().map(names).collect::<Vec<_>>(), [["a", "a/b", "a/c"]]);
+    let edges: Vec<&str> = imports::edges(&circles[0], &uses).map(String::as_str).collect();
+    assert_eq!(
+        edges,
+        [
+            "cook in a calls wash",
+            "wash in a/b calls eat",
+            "eat in a/c calls cook",
+            "eat in a/c calls sleep"
+        ]
+    );
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
+use super::imports::{self, Module};
+
 /// Crates, each with those that it depends on; without the `tresse-` before their names.
 type Crates = BTreeMap<String, BTreeSet<String>>;
 
@@ -27,7 +29,7 @@ fn dependencies(manifest: &Table) -> BTreeSet<String> {
 
 fn manifests() -> Crates {
     let mut found = Crates::new();
-    for (_, member) in super::crates() {
+    for member in super::crates() {
         let text = fs::read_to_string(member.join("Cargo.toml")).unwrap();
         let manifest: Table = text.parse().unwrap();
         let package = manifest["package"]["name"].as_str().unwrap();
@@ -92,6 +94,43 @@ fn whatever_decides_a_run_is_in_its_fingerprint() {
         assert!(decides.remove(reads), "the laboratory does not depend on {reads}");
     }
     assert_eq!(named, decides);
+}
+
+/// `report/` is left out of the fingerprint of stored runs. If a run depended on it, results of other code would be taken for
+/// its own. A session makes runs and then has them read; no run uses that, either.
+#[test]
+fn no_run_depends_on_what_reads_it() {
+    let build = fs::read_to_string(super::root().join("lab/lab/build.rs")).unwrap();
+    assert!(build.contains("const READERS: &str = \"src/report\";"), "other files are left out");
+    let sources = super::sources();
+    let lab = sources.iter().filter(|source| source.member == "lab/lab" && !source.is_test());
+    let lab: Vec<(&str, &str)> = lab.map(|source| (source.path(), source.text.as_str())).collect();
+    let found = reads_results(&lab);
+    assert!(
+        found.is_empty(),
+        "move what a run needs out of lab/lab/src/report/:\n{}",
+        found.join("\n")
+    );
+    let files = [
+        ("lib.rs", "pub use report::Page; pub use session::Session;"),
+        ("run.rs", "fn f() {}\nfn g(page: crate::Page) {}"),
+        ("plan.rs", "use crate::session::Session;"),
+        ("session.rs", "use crate::report::Page;"),
+        ("report/mod.rs", "use crate::run; pub struct Page;"),
+    ];
+    let expected = ["plan.rs:1 names crate::session::Session", "run.rs:2 names crate::Page"];
+    assert_eq!(reads_results(&files), expected);
+}
+
+/// Where files that make runs use what reads them.
+fn reads_results(files: &[(&str, &str)]) -> Vec<String> {
+    let reads = |module: &Module| {
+        module.first().is_some_and(|top| ["report", "session"].contains(&&top[..]))
+    };
+    let makes = |module: &Module| !module.is_empty() && !reads(module);
+    let uses = imports::uses(files).into_iter().filter(|(module, _)| makes(module));
+    let used = uses.flat_map(|(_, used)| used);
+    used.filter(|(other, _)| reads(other)).map(|(_, place)| place).collect()
 }
 
 /// What stands between backticks and looks like a file or a folder of the tree.
