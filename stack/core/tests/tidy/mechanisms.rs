@@ -186,7 +186,10 @@ fn words(source: &Source) -> BTreeSet<String> {
     }
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = code.iter().flat_map(|line| line.split(move |c| !is_part(c)));
-    words.map(str::to_owned).collect()
+    // `"tail-loss-probe"` as well.
+    let texts = code.iter().flat_map(|line| line.split('"').skip(1).step_by(2));
+    let kebab = texts.flat_map(|text| text.split(move |c| !is_part(c) && c != '-'));
+    words.map(str::to_owned).chain(kebab.map(|word| word.replace('-', "_"))).collect()
 }
 
 #[test]
@@ -358,4 +361,11 @@ fn names_are_found_in_other_words() {
     assert!(found("FRto", "f_rto") && found("RTOMin", "rto_min"));
     assert!(!found("track", "rack") && !found("loss_probe", "tail_loss_probe"));
     assert!(found("budget_of", "budget") && !found("pacing_rate", "pacing"));
+    let source = Source {
+        member: "stack/core".into(),
+        name: "core/src/send/gate.rs".into(),
+        text: "fn f() { g(\"a tail-loss-probe\") } // rack".into(),
+    };
+    let words = words(&source);
+    assert!(words.contains("tail_loss_probe") && !words.contains("rack"));
 }

@@ -106,6 +106,14 @@ pub(super) struct Profile {
 }
 
 impl Profile {
+    /// The table with a parameter of this name, with that, if no other one has such.
+    pub(super) fn only_table_with(&self, name: &str) -> Option<(String, String)> {
+        let has = |all: &[Parameter]| all.iter().any(|parameter| parameter.name == name);
+        let mut tables = self.tables.iter().filter(|(_, all)| has(all));
+        let (table, _) = tables.next()?;
+        tables.next().is_none().then(|| (table.clone(), name.to_owned()))
+    }
+
     pub(super) fn read<'a>(files: impl Iterator<Item = &'a str>) -> Profile {
         let mut profile = Profile::default();
         let (mut tables, mut groups) = (Vec::new(), BTreeMap::new());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Source;
 use super::mechanisms;
 use super::profile::{Parameter, Profile};
-use super::reads::Reads;
+use super::reads::{self, Reads};
 
 /// Switches of a mechanism whose file has another name, and which one.
 const NAMED_OTHERWISE: [(&str, &str); 5] = [
@@ -78,18 +78,28 @@ const RULES: [(&str, &[&str], &str); 24] = [
     ("t3_rtx.backs_off_late", &["send/sender/t3.rs"], "§6.3.3 E2 as Linux has it"),
 ];
 
+/// Which switches need no file of their name.
+struct Exceptions<'a> {
+    named_otherwise: &'a [(&'a str, &'a str)],
+    choices: &'a [(&'a str, &'a str)],
+    rules: &'a [(&'a str, &'a [&'a str], &'a str)],
+}
+
 /// What is wrong with the switches of the profile in `sources`.
-fn wrong(sources: &[Source]) -> Vec<String> {
+fn wrong<'a>(sources: &[Source], exceptions: &Exceptions<'a>) -> Vec<String> {
+    let Exceptions { named_otherwise, choices, rules } = exceptions;
     let code = || sources.iter().filter(|source| !source.is_test());
     let is_profile =
         |name: &str| name.starts_with("core/src/profile/") || name == "core/src/profile.rs";
     let profile = Profile::read(
         code().filter(|source| is_profile(&source.name)).map(|source| source.text.as_str()),
     );
+    let others = code().filter(|source| !is_profile(&source.name));
+    let others = others.flat_map(|source| reads::declared(&source.text)).collect();
     let reads: Vec<(&str, Reads)> = code()
         .map(|source| {
             let file = source.name.trim_start_matches("core/src/");
-            (file, Reads::of(&source.text, &profile))
+            (file, Reads::of(&source.text, &profile, &others))
         })
         .collect();
     let mut wrong = Vec::new();
@@ -99,12 +109,12 @@ fn wrong(sources: &[Source]) -> Vec<String> {
         for parameter in parameters {
             let Parameter { name, choice, .. } = parameter;
             let switch = format!("{table}.{name}");
-            let of = |list: &[(&str, &'static str)]| {
+            let of = |list: &[(&str, &'a str)]| {
                 list.iter().find(|(of, _)| *of == switch).map(|(_, what)| *what)
             };
-            let rule = RULES.iter().find(|(of, ..)| *of == switch).map(|(_, files, _)| *files);
-            let folder = of(&CHOICES);
-            let mechanism = of(&NAMED_OTHERWISE).unwrap_or(if is_own { table } else { name });
+            let rule = rules.iter().find(|(of, ..)| *of == switch).map(|(_, files, _)| *files);
+            let folder = of(choices);
+            let mechanism = of(named_otherwise).unwrap_or(if is_own { table } else { name });
             let is_listed = rule.is_some() || mechanism != name;
             if !(parameter.is_switch || is_listed) {
                 continue;
@@ -149,8 +159,8 @@ fn wrong(sources: &[Source]) -> Vec<String> {
         .iter()
         .flat_map(|(table, all)| all.iter().map(move |one| format!("{table}.{}", one.name)))
         .collect();
-    let listed = NAMED_OTHERWISE.iter().chain(&CHOICES).map(|(switch, _)| *switch);
-    let listed = listed.chain(RULES.iter().map(|(switch, ..)| *switch));
+    let listed = named_otherwise.iter().chain(*choices).map(|(switch, _)| *switch);
+    let listed = listed.chain(rules.iter().map(|(switch, ..)| *switch));
     wrong.extend(
         listed
             .filter(|switch| !switches.contains(*switch))
@@ -163,74 +173,108 @@ fn wrong(sources: &[Source]) -> Vec<String> {
 fn every_switch_of_the_profile_has_a_file() {
     let mut sources = super::sources();
     sources.retain(|source| source.name.starts_with("core/src/"));
-    let wrong = wrong(&sources);
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    let exceptions =
+        Exceptions { named_otherwise: &NAMED_OTHERWISE, choices: &CHOICES, rules: &RULES };
+    let wrong = wrong(&sources, &exceptions);
+    assert!(
+        wrong.is_empty(),
+        "a switch is read in the file of its mechanism, or is a rule in RULES of tidy/switches.rs:\n{}",
+        wrong.join("\n")
+    );
 }
 
-/// A switch without a file, those that are read elsewhere, whatever is in front, and a choice of nothing.
+/// A small core: a profile, and the files that are right.
+const CORE: [(&str, &str); 6] = [
+    (
+        "profile.rs",
+        "profile! { limits: LimitParameters, multipath: MultipathParameters, rack: RackParameters }
+        impl Profile { fn waits(&self) -> bool { self.rack.enabled } }",
+    ),
+    (
+        "profile/parameters.rs",
+        "parameters! { LimitParameters { enabled: bool = false, patience: bool = false } }
+        parameters! { MultipathParameters {
+            dac: bool = false, hidden: bool = false, scheduler: Scheduler = Scheduler::MinRtt,
+        } }
+        impl MultipathParameters { fn counts(&self) -> bool { self.dac } }
+        switch! { RackParameters }
+        choices! { Scheduler { MinRtt, FarOff } }",
+    ),
+    ("ack/dac.rs", "fn f(p: &Profile) -> bool { p.multipath.dac }"),
+    ("path/patience.rs", "fn f(p: &Profile) -> bool { p.limits.patience }"),
+    (
+        "path/scheduler/min_rtt.rs",
+        "fn f(p: &Profile) -> bool { p.multipath.scheduler == Scheduler::MinRtt }",
+    ),
+    ("recovery/loss/rack.rs", "fn f(p: &RackParameters) -> bool { p.enabled }"),
+];
+
+/// Files that read `limits.enabled`, another switch or none.
+const READERS: [(&str, &str); 20] = [
+    ("method.rs", "fn f(p: &Profile) -> bool { p.multipath.counts() }"),
+    ("choice.rs", "fn f() { g(Scheduler::MinRtt) }"),
+    ("written.rs", "fn f(p: &mut Profile) { p.limits.enabled = true; }"),
+    (
+        "literal.rs",
+        "fn f() -> LimitParameters { LimitParameters { enabled: true, patience: false } }",
+    ),
+    ("distinct.rs", "fn f(p: &Profile) { other(p).thing.patience }"),
+    ("enabled.rs", "struct Other { enabled: bool } fn f(other: Other) -> bool { other.enabled }"),
+    ("let.rs", "fn f(p: &Profile) { let all = &p.limits; g(all.enabled) }"),
+    ("clone.rs", "fn f(p: &Profile) { let all = p.limits.clone(); g(all.enabled) }"),
+    ("pair.rs", "fn f(p: &Profile) { let (all, rack) = (&p.limits, &p.rack); g(all.enabled) }"),
+    ("record.rs", "fn f(p: &Profile) { let LimitParameters { enabled, .. } = p.limits; }"),
+    ("whole.rs", "fn f(p: &Profile) { let LimitParameters { enabled: is } = p.limits; }"),
+    ("typed.rs", "fn f(all: &'_ crate::profile::LimitParameters) { g(all.enabled) }"),
+    (
+        "alias.rs",
+        "use crate::profile::LimitParameters as Bounds; fn f(all: &Bounds) { g(all.enabled) }",
+    ),
+    ("macro.rs", "fn f(p: &Profile) { assert!(p.limits.enabled) }"),
+    ("pattern.rs", "fn f(p: &Profile) { let Profile { limits: all, .. } = p; g(all.enabled) }"),
+    ("guard.rs", "fn f(p: &Profile) { match &p.limits { all if all.enabled => g(), _ => {} } }"),
+    ("closure.rs", "fn f(p: &Profile) { g(Some(&p.limits).is_some_and(|all| all.enabled)); }"),
+    (
+        "lends.rs",
+        "fn all(&self) -> &LimitParameters { &self.p.limits } fn f(&self) { g(self.all().enabled) }",
+    ),
+    ("field.rs", "struct A { all: LimitParameters } fn f(a: &A) -> bool { a.all.enabled }"),
+    ("tests.rs", "fn f(p: &Profile) { assert!(p.limits.enabled) }"),
+];
+
+/// A switch without a file, those that are read elsewhere, however they are called there, and a choice of nothing.
 #[test]
 fn switches_in_the_file_of_something_else_are_found() {
-    let mut sources = super::sources();
-    sources.retain(|source| source.name.starts_with("core/src/"));
-    let mut change = |name: &str, from: &str, to: &str| {
-        let source = sources.iter_mut().find(|source| source.name == name).unwrap();
-        assert!(source.text.contains(from), "{name} has no {from}");
-        source.text = source.text.replacen(from, to, 1);
+    let source = |(path, text): &(&str, &str)| Source {
+        member: "stack/core".into(),
+        name: format!("core/src/{path}"),
+        text: (*text).to_owned(),
     };
-    let multipath = "core/src/profile/multipath.rs";
-    change(multipath, "dac: bool = false,", "dac: bool = false,\nhidden: bool = false,");
-    change(multipath, "    Redundant,", "    Redundant,\n    FarOff,");
-    change(
-        multipath,
-        "parameters! {",
-        "impl MultipathParameters { fn counts(&self) -> bool { self.dac } }\nparameters! {",
-    );
-    change(
-        "core/src/profile.rs",
-        "impl Profile {",
-        "impl Profile { fn waits(&self) -> bool { self.rack.enabled }",
-    );
-    let mut hide = |name: &str, code: &str| {
-        let source = sources.iter_mut().find(|source| source.name == name).unwrap();
-        source.text.push_str(code);
+    let sources: Vec<Source> = CORE.iter().chain(&READERS).map(source).collect();
+    let exceptions = Exceptions {
+        named_otherwise: &[],
+        choices: &[("multipath.scheduler", "core/src/path/scheduler/")],
+        rules: &[
+            ("limits.enabled", &["settings.rs"], "the name of one thing"),
+            ("limits.gone", &[], "the name of nothing"),
+        ],
     };
-    for (file, code) in [
-        ("ack/mod.rs", "fn f(profile: &Profile) -> bool { profile.multipath.counts() }"),
-        ("send/abandon/mod.rs", "fn f(p: &Profile) { let all = &p.limits; g(all.patience) }"),
-        (
-            "send/context.rs",
-            "fn f(p: &Profile) { let LimitParameters { patience, .. } = p.limits; }",
-        ),
-        ("send/coupling.rs", "fn f(all: &'_ crate::profile::LimitParameters) { g(all.patience) }"),
-        ("send/deadlines.rs", "fn f(p: &Profile) { assert!(p.limits.patience) }"),
-        (
-            "send/gate.rs",
-            "fn f(p: &Profile) { let Profile { limits: all, .. } = p; g(all.patience) }",
-        ),
-        (
-            "send/marks.rs",
-            "fn f(p: &mut Profile) { p.limits.patience = true; g(Scheduler::MinRtt) }",
-        ),
-    ] {
-        hide(&format!("core/src/{file}"), code);
-    }
-    let wrong = wrong(&sources);
     let is_read = |switch: &str, file: &str| {
         format!("{switch} is read in {file}: ask what it decides by a question or a hook")
     };
-    assert_eq!(
-        wrong,
-        [
-            is_read("limits.patience", "send/abandon/mod.rs"),
-            is_read("limits.patience", "send/context.rs"),
-            is_read("limits.patience", "send/coupling.rs"),
-            is_read("limits.patience", "send/deadlines.rs"),
-            is_read("limits.patience", "send/gate.rs"),
-            is_read("rack.enabled", "profile.rs"),
-            "FarOff of multipath.scheduler has no core/src/path/scheduler/far_off.rs".into(),
-            is_read("multipath.scheduler", "send/marks.rs"),
-            is_read("multipath.dac", "ack/mod.rs"),
-            "multipath.hidden has no file hidden.rs".into(),
-        ]
-    );
+    let mut expected = Vec::new();
+    for (file, _) in &READERS[6..19] {
+        expected.push(is_read("limits.enabled", file));
+    }
+    expected.extend([
+        "limits.enabled is not read in settings.rs any more".into(),
+        is_read("limits.patience", "distinct.rs"),
+        is_read("multipath.dac", "method.rs"),
+        "multipath.hidden has no file hidden.rs".into(),
+        "FarOff of multipath.scheduler has no core/src/path/scheduler/far_off.rs".into(),
+        is_read("multipath.scheduler", "choice.rs"),
+        is_read("rack.enabled", "profile.rs"),
+        "there is no limits.gone".into(),
+    ]);
+    assert_eq!(wrong(&sources, &exceptions), expected);
 }
