@@ -120,7 +120,7 @@ impl AssociationStats {
     }
 
     /// A packet leaves for `cause` because an early timer has expired: counted if it is to show what is lost.
-    pub(crate) fn count_loss_probe(&mut self, cause: LossCause) {
+    pub(crate) fn count_purpose(&mut self, cause: LossCause) {
         self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::TailProbe);
     }
 

@@ -78,6 +78,15 @@ fn run_engine(
     drive: impl Fn(&mut Engine),
     client: impl FnOnce(&Path) + Send + 'static,
 ) {
+    run_boxed(Box::new(prepare), &drive, Box::new(client));
+}
+
+/// Not generic: the engine would be compiled once for each test.
+fn run_boxed(
+    prepare: Box<dyn FnOnce(&mut Server) + '_>,
+    drive: &dyn Fn(&mut Engine),
+    client: Box<dyn FnOnce(&Path) + Send>,
+) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
