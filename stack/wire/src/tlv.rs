@@ -119,11 +119,11 @@ pub(crate) fn push(list: &mut Vec<u8>, limit: usize, kind: u16, value: &[&[u8]])
     true
 }
 
-/// Declares a list of error causes or of parameters as it stands in a chunk, and its two iterators.
+/// Declares a list of error causes or of parameters as it stands in a chunk, and its iterator.
 macro_rules! tlv_list {
     (
-        $one:literal: $list:ident, $raw:ident { $kind:ident: $number:ident }, $item:ident,
-        $raws:ident, $items:ident, $partial:ident, $length:ident
+        $one:literal: $list:ident, $raw:ident { $kind:ident: $number:ident },
+        $raws:ident, $partial:ident, $length:ident
     ) => {
         #[doc = concat!("A list of ", $one, "s as it stands in a chunk: a cheap view.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -155,14 +155,6 @@ macro_rules! tlv_list {
             #[must_use]
             pub const fn iter(&self) -> $raws<'a> {
                 $raws($crate::tlv::Tlvs(self.0))
-            }
-
-            #[doc = concat!("Walks the ", $one, "s in order, validating each with [`", stringify!($item), "::parse`].")]
-            ///
-            /// Ends after a framing error, but goes on after one that is not valid.
-            #[must_use]
-            pub const fn parsed(&self) -> $items<'a> {
-                $items(self.iter())
             }
 
             /// Checks the framing of the whole list at once.
@@ -205,6 +197,21 @@ macro_rules! tlv_list {
         }
 
         impl std::iter::FusedIterator for $raws<'_> {}
+    };
+}
+
+/// Declares the walk through such a list that validates each item.
+macro_rules! validated {
+    ($one:literal: $list:ident, $raws:ident, $item:ident, $items:ident) => {
+        impl<'a> $list<'a> {
+            #[doc = concat!("Walks the ", $one, "s in order, validating each with [`", stringify!($item), "::parse`].")]
+            ///
+            /// Ends after a framing error, but goes on after one that is not valid.
+            #[must_use]
+            pub const fn parsed(&self) -> $items<'a> {
+                $items(self.iter())
+            }
+        }
 
         #[doc = concat!("Iterator over validated ", $one, "s, made by [`", stringify!($list), "::parsed`].")]
         #[derive(Clone, Copy, Debug)]
@@ -222,7 +229,7 @@ macro_rules! tlv_list {
     };
 }
 
-pub(crate) use tlv_list;
+pub(crate) use {tlv_list, validated};
 
 #[cfg(test)]
 mod tests {

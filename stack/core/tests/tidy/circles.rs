@@ -10,14 +10,7 @@ const REGISTRIES: [&str; 4] =
 
 /// Parents in a circle with their children: the crate, the parent (or several), how many files there are in the circle, and
 /// what they have to tell each other. This may only become less.
-const FAMILIES: [(&str, &str, usize, &str); 6] = [
-    (
-        "stack/wire",
-        "cause parameter",
-        3,
-        "causes hold parameters, and an answer to ASCONF holds causes",
-    ),
-    ("stack/wire", "chunk", 26, "all kinds of chunks, and what they have in common"),
+const FAMILIES: [(&str, &str, usize, &str); 4] = [
     ("sockets/sockets", "engine", 18, "chapters of the engine, and what it is put together of"),
     ("lab/sim", "simulation", 2, "a change may call the simulation"),
     ("lab/lab", "flow", 4, "what an experiment says, and what it is asked of its cells and hosts"),

@@ -7,12 +7,12 @@ pub use cause_code::CauseCode;
 pub use writer::CauseWriter;
 
 use crate::reader::Reader;
-use crate::tlv::tlv_list;
+use crate::tlv::{tlv_list, validated};
 use crate::{ChunkError, HmacIdentifier, ParameterTypes, Parameters, StreamId, Tsn};
 
-tlv_list! {
-    "error cause": Causes, RawCause { code: CauseCode }, Cause, RawCauses, ParsedCauses, PartialCause, CauseLength
-}
+tlv_list! { "error cause": Causes, RawCause { code: CauseCode }, RawCauses, PartialCause, CauseLength }
+
+validated! { "error cause": Causes, RawCauses, Cause, ParsedCauses }
 
 /// An error cause whose framing is sound; its content has not been looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod address_configuration;
 mod parameter_type;
+mod raw;
 pub(crate) mod reconfiguration;
 mod writer;
 mod zero_checksum;
@@ -9,44 +10,17 @@ mod zero_checksum;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub use parameter_type::ParameterType;
+pub use raw::{ParameterTypes, Parameters, RawParameter, RawParameters};
 pub use writer::ParameterWriter;
 pub use zero_checksum::ErrorDetectionMethod;
 
-use crate::list::List;
-use crate::tlv::tlv_list;
+use crate::tlv::validated;
 use crate::{
     AddStreams, AddressRequest, ChunkError, ErrorIndication, HmacIdentifiers, IncomingSsnReset,
     OutgoingSsnReset, ReconfigurationResponse, RequestNumber,
 };
 
-tlv_list! {
-    "parameter": Parameters, RawParameter { parameter_type: ParameterType }, Parameter, RawParameters,
-    ParsedParameters, PartialParameter, ParameterLength
-}
-
-/// A parameter whose framing is sound; its value has not been looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RawParameter<'a> {
-    /// Parameter Type.
-    pub parameter_type: ParameterType,
-    /// Parameter Value, without header and padding.
-    pub value: &'a [u8],
-    /// The whole parameter with its header, without padding: what is reported if it is unknown.
-    pub bytes: &'a [u8],
-}
-
-impl RawParameter<'_> {
-    const fn invalid(&self) -> ChunkError {
-        ChunkError::InvalidParameter {
-            parameter_type: self.parameter_type,
-            length: self.bytes.len(),
-        }
-    }
-}
-
-/// Parameter types: the value of a Supported Address Types parameter and of a Missing Mandatory Parameter error
-/// cause.
-pub type ParameterTypes<'a> = List<'a, u16>;
+validated! { "parameter": Parameters, RawParameters, Parameter, ParsedParameters }
 
 /// A validated parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
