@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ipnet::IpNet;
 use tresse_netem::{ConfigError, LinkConfig};
 
-use super::change::Change;
+use super::Change;
 use super::{HostId, LinkId, Simulation};
 use crate::host::Kind;
 use crate::ip_stack::IpStack;
