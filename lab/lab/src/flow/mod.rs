@@ -2,8 +2,10 @@
 //! network, over one path or two, measured at both ends. The schema, and how its runs are made; `report/flow/`
 //! reads them.
 
+mod axis;
 mod cell;
 pub mod effect;
+mod measure;
 pub mod metric;
 pub mod plan;
 pub mod plots;
@@ -24,10 +26,10 @@ use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
 use tresse_report::Statistic;
 
-use crate::comparison;
 use crate::schema::{Experiment, Named};
-pub use cell::{Axis, Cell};
+pub use axis::{Axis, Cell};
 use effect::Effect;
+pub use measure::{Measure, Over, Published};
 use plots::Plot;
 pub use processor::{Processor, Walks};
 pub use service::Service;
@@ -256,48 +258,6 @@ pub enum TableKind {
     Values,
     /// Cumulative retransmission delays by number and type: count, smallest, largest, average.
     Retransmissions,
-}
-
-/// A published number.
-pub type Published = comparison::Published<Measure>;
-
-/// A number of ours.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measure {
-    /// Name of a metric (see [`metric`]).
-    pub metric: String,
-    /// Label of the profile.
-    pub series: String,
-    /// Which cell, by the names of the axes. Needed for every axis, unless `over` is given.
-    #[serde(default)]
-    pub at: toml::Table,
-    /// Which of the values in the cells that `at` leaves open. Default: `at` leaves none open.
-    #[serde(default)]
-    pub over: Option<Over>,
-    /// By how many percent it is above that of this profile in the same cell.
-    #[serde(default)]
-    pub relative_to: Option<String>,
-    /// In which cell `relative_to` is taken; with `over`, axes that it does not name have the values of the
-    /// cell itself. Default: the same one. Without `relative_to` the other cell of the same profile.
-    #[serde(default)]
-    pub relative_at: Option<toml::Table>,
-    /// By how much it is above that of this profile in the same cell.
-    #[serde(default)]
-    pub above: Option<String>,
-}
-
-/// One of the values in several cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Over {
-    /// The smallest.
-    Smallest,
-    /// The largest.
-    Largest,
-    /// The nearest to the published number; cells that have none are left out. It is chosen by the runs with odd
-    /// numbers and judged by those with even ones, which have other seeds: a scan of what the paper leaves open.
-    Nearest,
 }
 
 /// How profiles are ranked in the matrix of workloads and profiles.

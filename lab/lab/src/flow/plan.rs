@@ -107,7 +107,7 @@ pub fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
             let setup = Setup {
                 series: entry.label.clone(),
                 sender: entry.resolve(&here.common.parameters)?,
-                processor: Processor::of(&here.kind, entry).map_err(fault)?,
+                processor: Processor::of(here.kind.processor.as_ref(), entry).map_err(fault)?,
                 cell: cell.clone(),
                 cell_text: experiment.kind.describe(&cell),
                 experiment: here,

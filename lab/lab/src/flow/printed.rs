@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tresse_report::Unit;
 
-use super::{Measure, Over, Published};
+use super::measure::{Measure, Over, Published};
 use crate::comparison::{self, Relation};
 
 /// Such a table, or a part of it.
@@ -40,7 +40,7 @@ pub struct Printed {
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// Number of the retransmission. Default 1.
-    #[serde(default = "super::one")]
+    #[serde(default = "one")]
     pub retransmission: u32,
     /// One of the [`RETRANSMISSION_TYPES`](super::metric::RETRANSMISSION_TYPES), or `resend`: all retransmissions, each
     /// since the transmission before.
@@ -73,6 +73,10 @@ pub struct Line {
     /// The experiment that counts the same line already.
     #[serde(default)]
     pub repeats: Option<String>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Printed {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tresse_sim::{ProcessorConfig, ProcessorStats, SackWalks};
 
-use super::Flow;
 use crate::common::{ProfileEntry, merge};
 use crate::mistake::{Checked, Mistake, mistake, require};
 use crate::reading;
@@ -78,12 +77,15 @@ pub(super) const SACK_TIMES: &[(&str, usize, usize)] = &[
 ];
 
 impl Processor {
-    /// That of a flow's hosts if they run this sender, with its own settings besides those of all.
+    /// That of hosts which run this sender: its own settings besides those of all.
     ///
     /// # Errors
     /// A key or value of its own that a processor does not have.
-    pub(crate) fn of(flow: &Flow, entry: &ProfileEntry) -> Result<Option<Processor>, Mistake> {
-        let Some(common) = &flow.processor else {
+    pub(crate) fn of(
+        common: Option<&Processor>,
+        entry: &ProfileEntry,
+    ) -> Result<Option<Processor>, Mistake> {
+        let Some(common) = common else {
             let none = entry.processor.is_empty();
             require(none, "profile.processor", "needs [processor]")?;
             return Ok(None);

@@ -86,7 +86,10 @@ fn in_cell(e: &Experiment<Flow>) -> Checked {
     let times = e.common.association.buffer_bdps;
     require((0.0..=1000.0).contains(&times), "association.buffer_bdps", "must be 0 to 1000")?;
     check_profiles(&e.common.profiles, &e.common.parameters)?;
-    e.common.profiles.iter().try_for_each(|entry| Processor::of(&e.kind, entry).map(|_| ()))?;
+    e.common
+        .profiles
+        .iter()
+        .try_for_each(|entry| Processor::of(e.kind.processor.as_ref(), entry).map(|_| ()))?;
     workload(e)?;
     tcp::check(e)?;
     let bulk = matches!(&e.kind.workload, Workload::Bulk(b) if b.duration_s.is_some());

@@ -10,11 +10,8 @@ const REGISTRIES: [&str; 4] =
 
 /// Parents in a circle with their children: the crate, the parent (or several), how many files there are in the circle, and
 /// what they have to tell each other. This may only become less.
-const FAMILIES: [(&str, &str, usize, &str); 3] = [
-    ("sockets/sockets", "engine", 18, "chapters of the engine, and what it is put together of"),
-    ("lab/lab", "flow", 4, "what an experiment says, and what it is asked of its cells and hosts"),
-    ("lab/lab", "flow/scenario", 3, "a run, and the networks that it is played in"),
-];
+const FAMILIES: [(&str, &str, usize, &str); 1] =
+    [("sockets/sockets", "engine", 18, "chapters of the engine, and what it is put together of")];
 
 /// All files that use each other, of one crate.
 struct Circle {

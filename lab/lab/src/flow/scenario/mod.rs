@@ -1,6 +1,7 @@
 //! One run: the network and both programs are built, run to the end, checked, and measured.
 
 mod age;
+mod measured;
 mod moving;
 mod network;
 mod pair;
@@ -12,42 +13,34 @@ mod source;
 mod tcp;
 mod transfer;
 mod wire;
+mod workload;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::{AssociationStats, LossCause, Profile, Time};
+use tresse_core::{AssociationStats, LossCause, Time};
 use tresse_report::statistics::{mean, percentile};
-use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
+use tresse_sim::apps::{Sink, SinkStats};
 use tresse_sim::{HostId, StopReason};
 
 use super::record::Traces;
 use super::run::{FlowRun, Setup};
-use super::{Beside, Change, Flow, Workload, cell};
+use super::{Change, Flow, Workload, cell};
 use crate::capture;
 use crate::reading;
 use crate::schema::Experiment;
 use crate::sender::Sender;
+use measured::RESERVE;
 use network::Network;
-use source::{End, Program, Receiver, Source};
+use source::{Program, Receiver, Source};
+use workload::{BESIDE, plan};
 
-/// Beyond the time that the workload names, for the last recovery; a run that takes longer hangs.
-const RESERVE: Duration = Duration::from_secs(4 * 3600);
-/// How long a run goes on after its last message, where not all need arrive.
-const LAST_RECOVERY: Duration = Duration::from_secs(2);
-/// No run needs this many events.
-const EVENT_LIMIT: u64 = 400_000_000;
+pub(super) use measured::Measured;
+
 /// 1 MB of user data, as the unit of rates "per MB".
 const MEGABYTE: f64 = 1e6;
-
-/// What a run brought.
-pub(super) struct Measured {
-    pub(super) packets: u64,
-    pub(super) values: BTreeMap<String, f64>,
-    pub(super) traces: Traces,
-}
 
 /// Makes the run and measures it, with a packet capture in the folder `capture` if given.
 ///
@@ -116,69 +109,6 @@ struct Mark {
 struct Delivered {
     own: u64,
     competing: Vec<u64>,
-}
-
-/// The messages of a workload.
-fn plan(workload: &Workload) -> (Plan, End) {
-    match workload {
-        Workload::Periodic(p) => {
-            let size = p.message_bytes;
-            let mut schedule = Vec::new();
-            let mut n = 0u32;
-            loop {
-                let start = f64::from(n) * p.every_ms;
-                if start >= p.duration_s * 1e3 {
-                    break;
-                }
-                for position in 0..p.burst {
-                    let ms = start + f64::from(position) * p.spacing_ms;
-                    let unordered = p.service.unordered;
-                    schedule.push(ScheduledMessage { unordered, ..message(ms, size) });
-                }
-                n += 1;
-            }
-            schedule.extend(p.beside.iter().flat_map(|beside| large(beside, p.duration_s)));
-            let end = if p.service.is_partial() {
-                let last = Duration::from_secs_f64(p.duration_s) + LAST_RECOVERY;
-                End { after: Some(last), messages: None }
-            } else {
-                End { after: None, messages: Some(schedule.len() as u64) }
-            };
-            (Plan::Schedule(schedule), end)
-        }
-        Workload::Bulk(b) => {
-            let bulk = Bulk { unordered: b.unordered, ..Bulk::of_size(b.message_bytes) };
-            let after = b.duration_s.map(Duration::from_secs_f64);
-            let messages = b.total_bytes.map(|total| total.div_ceil(b.message_bytes as u64));
-            (Plan::Bulk(Bulk { messages, ..bulk }), End { after, messages })
-        }
-        Workload::Given(g) => {
-            let mut schedule = Vec::new();
-            for m in &g.messages {
-                let message = message(m.at_ms, m.bytes);
-                schedule.extend(std::iter::repeat_n(message, m.count as usize));
-            }
-            let messages = Some(schedule.len() as u64);
-            let after = Some(Duration::from_secs_f64(g.duration_s));
-            (Plan::Schedule(schedule), End { after, messages })
-        }
-    }
-}
-
-fn message(at_ms: f64, size: usize) -> ScheduledMessage {
-    let at = Time::from_nanos((at_ms * 1e6).round() as u64);
-    ScheduledMessage { at, stream: 0, size, unordered: false }
-}
-
-/// The stream of what is sent beside periodic messages.
-const BESIDE: u16 = 1;
-
-/// Large messages on a stream of their own.
-fn large(beside: &Beside, duration_s: f64) -> Vec<ScheduledMessage> {
-    let at = (0..).map(|n| (f64::from(n) + 0.5) * beside.every_ms);
-    at.take_while(|ms| *ms < duration_s * 1e3)
-        .map(|ms| ScheduledMessage { stream: BESIDE, ..message(ms, beside.message_bytes) })
-        .collect()
 }
 
 impl Network {
@@ -465,15 +395,4 @@ pub(super) fn changed(
     let mut table = toml::Table::try_from(topology).map_err(|e| e.to_string())?;
     cell::set(&mut table, &change.key, change.value.clone())?;
     reading::read(&table).map_err(|mistake| mistake.message)
-}
-
-/// How many reports make a chunk missing for the profile under test: what tells a fast retransmit
-/// from a timeout for an observer on the wire.
-fn missing_reports(profile: &Profile) -> u32 {
-    let parameters: toml::Table = profile.to_toml().parse().unwrap_or_default();
-    let thin = parameters
-        .get("thin_fast_retransmit")
-        .and_then(|t| t.get("enabled"))
-        .and_then(toml::Value::as_bool);
-    if thin == Some(true) { 1 } else { profile.fast_retransmit.threshold }
 }

@@ -8,12 +8,13 @@ use tresse_netem::LinkConfig;
 use tresse_sim::apps::{Plan, Router, Sender, Sink};
 use tresse_sim::{Change, HostId, LinkId, LinkRules, Route, Simulation};
 
+use super::measured::EVENT_LIMIT;
 use super::moving;
 use super::pair::{Pair, address};
 use super::source::{End, Receiver, Source};
 use super::transfer::TransferObserver;
-use super::wire::SharedUnderway;
-use super::{EVENT_LIMIT, missing_reports, plan};
+use super::wire::{SharedUnderway, missing_reports};
+use super::workload::plan;
 use crate::flow::run::FlowRun;
 use crate::flow::{Flow, Mover, Observe, PathMtu, Shared, Topology, Workload};
 use crate::schema::Experiment;

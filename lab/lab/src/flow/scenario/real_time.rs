@@ -10,8 +10,10 @@ use tresse::{AssociationStats, StreamId, Time};
 use tresse_emulator::Side;
 use tresse_sim::apps::{Plan, ScheduledMessage, SinkStats, content};
 
-use super::wire::{SharedUnderway, WireObserver};
-use super::{Measured, counters, missing_reports, plan, put_times};
+use super::measured::Measured;
+use super::wire::{SharedUnderway, WireObserver, missing_reports};
+use super::workload::plan;
+use super::{counters, put_times};
 use crate::flow::record::Traces;
 use crate::flow::run::FlowRun;
 use crate::real_time::{Done, Packets, Place, Role, Stage};

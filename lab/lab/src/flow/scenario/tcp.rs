@@ -10,8 +10,8 @@ use tresse_netem::LinkConfig;
 use tresse_sim::tcp::{Options, Sink, Source, Traffic};
 use tresse_sim::{HostId, Route, Simulation, StopReason};
 
+use super::measured::{EVENT_LIMIT, Measured, RESERVE};
 use super::retransmissions::put_resends;
-use super::{EVENT_LIMIT, Measured, RESERVE};
 use crate::capture;
 use crate::flow::record::Traces;
 use crate::flow::run::FlowRun;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use tresse_core::Time;
 use tresse_core::wire::{Chunk, Packet as SctpPacket, Sack};
+use tresse_core::{Profile, Time};
 use tresse_sim::Packet;
 use tresse_sim::tcp::Delays;
 
@@ -18,6 +18,17 @@ use crate::flow::record::{Step, StepKind, Traces};
 
 /// The most steps that are kept for a sequence plot: some minutes at 1 Mbit/s.
 const MOST_STEPS: usize = 60_000;
+
+/// How many reports make a chunk missing for the profile under test: what tells a fast retransmit
+/// from a timeout for an observer on the wire.
+pub(super) fn missing_reports(profile: &Profile) -> u32 {
+    let parameters: toml::Table = profile.to_toml().parse().unwrap_or_default();
+    let thin = parameters
+        .get("thin_fast_retransmit")
+        .and_then(|t| t.get("enabled"))
+        .and_then(toml::Value::as_bool);
+    if thin == Some(true) { 1 } else { profile.fast_retransmit.threshold }
+}
 
 /// Packets on their way, as both hosts see them: which of them arrive. The bytes of a packet stay at
 /// their address until it has arrived or is lost, which tells it from every other packet on the way,

@@ -98,7 +98,7 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
     };
     row("Traffic", traffic);
     for entry in &e.common.profiles {
-        if let Ok(Some(processor)) = Processor::of(&e.kind, entry) {
+        if let Ok(Some(processor)) = Processor::of(e.kind.processor.as_ref(), entry) {
             row(&format!("Processor, {}", entry.label), processor.describe());
         }
     }
