@@ -51,4 +51,4 @@ pub use error::LabError;
 pub use experiment::{AnyExperiment, Experiment};
 pub use extension::{Extension, ExtensionSet};
 pub use overrides::Overrides;
-pub use session::{Finished, Replayed, Session};
+pub use session::{Campaign, Finished, Replayed, Session};

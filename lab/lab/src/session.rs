@@ -1,5 +1,7 @@
 //! One experiment from its name to its results.
 
+mod campaign;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,8 @@ use crate::runner::{self, Brought, Collection, Execution, Failure, Folder, Run};
 use crate::schema::Schema;
 use crate::single_loss::SingleLoss;
 use crate::single_loss::run::RunSpec;
+
+pub use campaign::Campaign;
 
 /// An experiment that is ready to run: everything that can be wrong with the request has been
 /// checked, and nothing has been written.

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tresse_console::say::print;
-use tresse_lab::LabError;
-use tresse_lab::gauntlet::{self, ID, PAGE, Request, WORLDS};
+use tresse_lab::gauntlet::{ID, Request, WORLDS};
+use tresse_lab::report::gauntlet::{self, PAGE};
 use tresse_lab::runner::Execution;
+use tresse_lab::{Campaign, LabError};
 
 use super::RunArgs;
 
@@ -69,7 +70,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
         stop: super::interrupt::stop_when_asked(),
         ..Execution::default()
     };
-    let campaign = gauntlet::run(&request, &args.out, &execution)?;
+    let campaign = Campaign::run(&request, &args.out, &execution)?;
     let mut out = campaign.summary();
     let stored = match campaign.reused {
         0 => String::new(),

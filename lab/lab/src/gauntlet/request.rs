@@ -63,7 +63,7 @@ impl Request {
     }
 
     /// The command that repeats it.
-    pub(super) fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         let mut command =
             format!("tresse lab run {ID} --worlds {}..{}", self.worlds.start, self.worlds.end);
         let plain = self.profiles.len() == 1 && self.profiles[0] == "tresse";
@@ -77,7 +77,7 @@ impl Request {
     }
 
     /// The command that plays one world alone with a profile.
-    pub(super) fn replay(&self, world: u64, profile: &str) -> String {
+    pub(crate) fn replay(&self, world: u64, profile: &str) -> String {
         let mut command = format!("tresse lab run {ID} --world {world}");
         if profile != "tresse" {
             command.push_str(&format!(" --profile {}", shell_word(profile)));
@@ -89,7 +89,7 @@ impl Request {
     }
 
     /// The folder for one profile: others keep what they have.
-    pub(super) fn folder(&self, profile: &str) -> String {
+    pub(crate) fn folder(&self, profile: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '-' };
         let words = [profile].into_iter().chain(self.parameters.iter().map(String::as_str));
         let words: Vec<String> = words.map(|word| word.chars().map(plain).collect()).collect();

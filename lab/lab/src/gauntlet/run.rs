@@ -13,14 +13,14 @@ use crate::version;
 
 /// A world with a profile.
 #[derive(Clone, Debug)]
-pub(super) struct WorldRun {
+pub(crate) struct WorldRun {
     key: String,
     world: u64,
     profile: Arc<Profile>,
 }
 
 impl WorldRun {
-    pub(super) fn new(world: u64, profile: &Arc<Profile>) -> WorldRun {
+    pub(crate) fn new(world: u64, profile: &Arc<Profile>) -> WorldRun {
         let key = content_hash(&[
             b"gauntlet",
             version::SOURCE.as_bytes(),
@@ -33,9 +33,9 @@ impl WorldRun {
 
 /// What was measured in one world.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WorldRecord {
+pub(crate) struct WorldRecord {
     key: String,
-    pub(super) measures: Measures,
+    pub(crate) measures: Measures,
 }
 
 impl Record for WorldRecord {

@@ -7,6 +7,7 @@ mod compared;
 mod files;
 pub mod flow;
 pub mod gallery;
+pub mod gauntlet;
 mod html;
 mod outcome;
 pub mod side_by_side;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use tresse_gauntlet::{Measures, Played, World, judge, law};
 
-use super::request::Request;
 use crate::error::LabError;
+use crate::gauntlet::Request;
 
 /// Plays one world with every profile of `request`, and tells what it is, what was measured in it, and what the laws
 /// make of that.

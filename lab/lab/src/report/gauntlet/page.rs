@@ -8,8 +8,8 @@ use tresse_report::Drawing;
 use tresse_report::figure::{Axes, Figure, Line, Look, Point};
 use tresse_report::statistics::percentile;
 
-use super::request::{Candidate, Request};
 use super::tally::{Row, Tally};
+use crate::gauntlet::{Candidate, Request};
 use crate::version;
 
 /// How many of the worst worlds are listed.
@@ -18,7 +18,7 @@ const WORST: usize = 20;
 const SHOWN: f64 = 3.0;
 
 /// The page in Markdown with its plots. The first candidate is what it is about.
-pub(super) fn render(request: &Request, candidates: &[Candidate]) -> (String, Vec<Drawing>) {
+pub(crate) fn render(request: &Request, candidates: &[Candidate]) -> (String, Vec<Drawing>) {
     let mut out = String::from("# The gauntlet\n\n");
     let Some(first) = candidates.first() else { return (out, Vec::new()) };
     let tally = Tally::of(&first.measures);
@@ -48,7 +48,7 @@ pub(super) fn render(request: &Request, candidates: &[Candidate]) -> (String, Ve
 }
 
 /// The laws of all candidates, for a terminal.
-pub(super) fn summary(request: &Request, candidates: &[Candidate]) -> String {
+pub(crate) fn summary(request: &Request, candidates: &[Candidate]) -> String {
     let mut out = String::new();
     for candidate in candidates {
         let tally = Tally::of(&candidate.measures);
