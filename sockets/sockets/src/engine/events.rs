@@ -9,11 +9,8 @@ use tresse::{AssociationId, AuthenticationEvent, CloseReason, Event};
 use super::exposure::AddressState;
 use super::notification::{Change, Notification, event};
 use super::socket::Ending;
-use super::{Association, Engine};
+use super::{Association, Engine, LEAST_SWEEP};
 use tresse_socket_protocol::abi::errno;
-
-/// This many associations are not looked through.
-pub(super) const LEAST_SWEEP: usize = 4096;
 
 impl Engine {
     pub(crate) fn on_event(&mut self, core: AssociationId, event: Event) {

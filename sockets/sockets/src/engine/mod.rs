@@ -7,6 +7,7 @@ mod address_options;
 mod auth_options;
 mod bind;
 mod calls;
+mod crowd;
 mod deliver;
 mod door;
 mod encapsulation;
@@ -18,19 +19,23 @@ mod idle;
 mod long;
 mod message_options;
 mod mtu_options;
+mod names;
 mod notification;
 mod option_names;
 mod option_numbers;
 mod options;
 mod options_get;
+mod options_set;
 mod parts;
 mod path_options;
 mod peers;
+mod pieces;
 mod reliability_options;
 mod reset_options;
 mod room;
 mod send;
 mod serve;
+mod settings;
 mod shared;
 mod socket;
 mod socket_options;
@@ -61,7 +66,11 @@ use unended::Unended;
 use waiting::Waiting;
 
 pub use folder::Folder;
-pub use serve::{Server, Settings, Stop};
+pub use serve::{Server, Stop};
+pub use settings::Settings;
+
+/// This many associations are not looked through.
+const LEAST_SWEEP: usize = 4096;
 
 /// A failed call: its error number.
 type Fallible<T> = Result<T, i32>;
@@ -225,7 +234,7 @@ impl Engine {
             delivered: 0,
             ports: BTreeSet::new(),
             last_association: 0,
-            sweep_at: events::LEAST_SWEEP,
+            sweep_at: LEAST_SWEEP,
             ended: Rc::default(),
             listens: Rc::default(),
             idle: Rc::default(),

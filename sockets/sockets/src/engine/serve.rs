@@ -2,11 +2,10 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -18,7 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
-use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
+use tresse::{Carrier, Config, Events, Monitor, Observer, RawEndpoint};
 
 use super::Engine;
 use super::calls::Answer;
@@ -26,80 +25,11 @@ use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
 use super::room::serve_waiting;
+use super::settings::Settings;
 use super::shared::{Shared, answer, first_frame};
 use super::socket::{Conn, watch};
 use tresse_socket_protocol::abi::errno;
 use tresse_socket_protocol::protocol::{Op, SOCKET_BUFFER};
-
-/// What an engine is to be like.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// How packets travel, and from which local addresses.
-    pub carrier: Carrier,
-    /// Take a free UDP port if that of the carrier is in use.
-    pub any_port: bool,
-    /// UDP port of peers to which associations are opened.
-    pub peer_udp_port: u16,
-    /// How associations recover from loss, and their default parameters.
-    pub profile: Arc<Profile>,
-    /// Associations record their decisions for observers. Default `false`.
-    pub trace: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            carrier: SocketAddr::from(([0; 4], DEFAULT_UDP_PORT)).into(),
-            any_port: true,
-            peer_udp_port: DEFAULT_UDP_PORT,
-            profile: Profile::tresse(),
-            trace: false,
-        }
-    }
-}
-
-impl Settings {
-    /// Over UDP, from all addresses unless some are named; on the registered port, or a free one if
-    /// that is in use, unless one is named (0: a free one).
-    #[must_use]
-    pub fn over_udp(local: &[IpAddr], port: Option<u16>) -> Settings {
-        let local: Vec<SocketAddr> = local.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
-        Settings::over_udp_at(&local, port)
-    }
-
-    /// As [`over_udp`](Self::over_udp), from addresses with the interface (scope) that link-local ones
-    /// need; their ports have no meaning.
-    #[must_use]
-    pub fn over_udp_at(local: &[SocketAddr], port: Option<u16>) -> Settings {
-        // `::` is all addresses of both families, on a host that has IPv6.
-        let all =
-            if has_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-        let mut local = local.to_vec();
-        if local.is_empty() {
-            local.push(SocketAddr::new(all, 0));
-        }
-        local.iter_mut().for_each(|address| address.set_port(port.unwrap_or(DEFAULT_UDP_PORT)));
-        let carrier = Carrier::Udp { local };
-        Settings { carrier, any_port: port.is_none(), ..Settings::default() }
-    }
-
-    /// Directly on IP, from all addresses unless some are named.
-    #[must_use]
-    pub fn over_ip(mut local: Vec<IpAddr>) -> Settings {
-        if local.is_empty() {
-            local.push(Ipv4Addr::UNSPECIFIED.into());
-            if has_ipv6() {
-                local.push(Ipv6Addr::UNSPECIFIED.into());
-            }
-        }
-        Settings { carrier: Carrier::RawIp { local }, ..Settings::default() }
-    }
-}
-
-/// Whether this host has IPv6, as far as a socket shows.
-fn has_ipv6() -> bool {
-    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok()
-}
 
 /// How an engine ends.
 #[derive(Clone, Copy, Debug)]

@@ -33,7 +33,8 @@ use rustix::net::{
 use tresse::Profile;
 
 use super::Engine;
-use super::serve::{Server, Settings, Stop};
+use super::serve::{Server, Stop};
+use super::settings::Settings;
 use tresse_socket_protocol::abi::{AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use tresse_socket_protocol::protocol::*;
 

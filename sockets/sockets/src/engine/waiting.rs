@@ -4,15 +4,13 @@
 //! than the association itself: what a peer can cause again and again is left out or said once, and who
 //! has come and gone before the program heard of it is not told of at all (`Engine::on_closed`).
 
-use super::Engine;
 use super::notification::{Change, Notification, event};
 use tresse_socket_protocol::abi::Fields;
 
 /// Notifications of an association, and bytes of them, beyond which those are left out that a peer can
-/// cause at will; and associations with some of these, beyond which those of all others are.
+/// cause at will.
 const MAX_CHEAP: usize = 64;
 const MAX_CHEAP_BYTES: usize = 16 * 1024;
-const MAX_CROWD: usize = 64;
 
 /// Bytes of messages that come back beyond which no more do: four of the largest.
 const MAX_RETURNED: usize = 64 << 20;
@@ -28,7 +26,6 @@ type Told = (u16, Vec<u8>);
 pub(super) struct Waiting {
     list: Vec<Told>,
     bytes: usize,
-    /// There are some that a peer can cause at will.
     cheap: bool,
 }
 
@@ -45,6 +42,11 @@ impl Waiting {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// Whether there are some that a peer can cause at will.
+    pub(super) fn is_cheap(&self) -> bool {
+        self.cheap
     }
 
     /// Adds one about the association of that number.
@@ -84,27 +86,6 @@ impl IntoIterator for Waiting {
 
     fn into_iter(self) -> Self::IntoIter {
         self.list.into_iter()
-    }
-}
-
-impl Engine {
-    /// Whether notifications of this many other associations wait that one which a peer can cause at will is
-    /// left out.
-    pub(super) fn is_crowded(&self, id: u64, number: u32) -> bool {
-        self.sockets.get(&id).is_some_and(|socket| {
-            socket.crowd.len() >= MAX_CROWD && !socket.crowd.contains(&number)
-        })
-    }
-
-    /// Something was added to what waits with an association, or all of it was taken out.
-    pub(super) fn count_crowd(&mut self, id: u64, number: u32) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        let one = self.associations.get(&number);
-        if one.is_some_and(|a| !a.waiting && (a.held.cheap || a.last_words.cheap)) {
-            socket.crowd.insert(number);
-        } else {
-            socket.crowd.remove(&number);
-        }
     }
 }
 

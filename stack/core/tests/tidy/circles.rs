@@ -8,11 +8,6 @@ use super::imports::{self, Module, Uses};
 const REGISTRIES: [&str; 4] =
     ["congestion", "path/scheduler", "recovery/spurious", "streams/stream_scheduler"];
 
-/// Parents in a circle with their children: the crate, the parent (or several), how many files there are in the circle, and
-/// what they have to tell each other. This may only become less.
-const FAMILIES: [(&str, &str, usize, &str); 1] =
-    [("sockets/sockets", "engine", 18, "chapters of the engine, and what it is put together of")];
-
 /// All files that use each other, of one crate.
 struct Circle {
     member: String,
@@ -36,20 +31,16 @@ fn found(member: &str, uses: &Uses) -> Vec<Circle> {
 }
 
 impl Circle {
-    /// Whether all of it is at or below `parents`.
-    fn is_below(&self, parents: &str) -> bool {
-        let is_in = |file: &String, parent: &str| {
+    /// Whether all of it is at or below `parent`.
+    fn is_below(&self, parent: &str) -> bool {
+        let is_in = |file: &String| {
             file.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        self.files.iter().all(|file| parents.split(' ').any(|parent| is_in(file, parent)))
+        self.files.iter().all(is_in)
     }
 
     fn is_registry(&self, of: &str) -> bool {
         self.member == "stack/core" && self.files[0] == of && self.is_below(of)
-    }
-
-    fn is_family(&self, (member, parents, files, _): &(&str, &str, usize, &str)) -> bool {
-        self.member == *member && self.is_below(parents) && self.files.len() == *files
     }
 
     fn tell(&self) -> String {
@@ -76,16 +67,7 @@ fn files_do_not_use_each_other_in_circles() {
             gone.push(format!("{of} in REGISTRIES"));
         }
     }
-    for family in &FAMILIES {
-        if !circles.iter().any(|circle| circle.is_family(family)) {
-            let (member, parents, files, _) = family;
-            gone.push(format!("{parents} of {member} with {files} files in FAMILIES"));
-        }
-    }
-    circles.retain(|circle| {
-        !REGISTRIES.iter().any(|of| circle.is_registry(of))
-            && !FAMILIES.iter().any(|family| circle.is_family(family))
-    });
+    circles.retain(|circle| !REGISTRIES.iter().any(|of| circle.is_registry(of)));
     let told: Vec<String> = circles.iter().map(Circle::tell).collect();
     assert!(
         told.is_empty(),
