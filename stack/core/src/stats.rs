@@ -120,7 +120,7 @@ impl AssociationStats {
     }
 
     /// A packet leaves for `cause` because an early timer has expired: counted if it is to show what is lost.
-    pub(crate) fn count_purpose(&mut self, cause: LossCause) {
+    pub(crate) fn count_if_it_probes(&mut self, cause: LossCause) {
         self.tail_loss_probes += u64::from(cause.purpose() == LossPurpose::TailProbe);
     }
 

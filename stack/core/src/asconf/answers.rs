@@ -30,7 +30,7 @@ pub(crate) struct AsconfAckCache {
 
 impl AsconfAckCache {
     //= RFC 5061 5.1-5
-    pub(super) fn new(peer_initial_tsn: Tsn) -> AsconfAckCache {
+    pub(crate) fn new(peer_initial_tsn: Tsn) -> AsconfAckCache {
         let last = AsconfNumber(peer_initial_tsn.0).wrapping_sub(1);
         AsconfAckCache { last, kept: VecDeque::new() }
     }
@@ -57,7 +57,7 @@ impl AsconfAckCache {
         self.kept.push_back((self.last, responses));
     }
 
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let responses: usize = self.kept.iter().map(|(_, responses)| responses.len()).sum();
         self.kept.capacity() * size_of::<(AsconfNumber, Bytes)>() + responses
     }

@@ -6,7 +6,7 @@ mod answers;
 mod change;
 mod requests;
 
-use tresse_wire::{ChunkType, Tsn};
+use tresse_wire::ChunkType;
 
 pub(crate) use answers::{AsconfAckCache, SequenceCheck};
 pub use change::{AddressChange, AddressOutcome};
@@ -14,25 +14,3 @@ pub(crate) use requests::{AsconfRequests, Meaning, Request};
 
 /// What an end has to authenticate, and takes only so (RFC 5061 §4.1.1, §4.1.2).
 pub(crate) const AUTHENTICATED: [ChunkType; 2] = [ChunkType::ASCONF, ChunkType::ASCONF_ACK];
-
-/// Changes of addresses, in an association whose ends have agreed on them.
-#[derive(Debug)]
-pub(crate) struct Changes {
-    pub(crate) requests: AsconfRequests,
-    pub(crate) answers: AsconfAckCache,
-}
-
-impl Changes {
-    /// Sequence numbers begin with the initial TSNs of both ends.
-    pub(crate) fn new(initial_tsn: Tsn, peer_initial_tsn: Tsn) -> Changes {
-        Changes {
-            requests: AsconfRequests::new(initial_tsn),
-            answers: AsconfAckCache::new(peer_initial_tsn),
-        }
-    }
-
-    /// Bytes of memory.
-    pub(crate) fn memory(&self) -> usize {
-        size_of::<Changes>() + self.requests.memory() + self.answers.memory()
-    }
-}

@@ -99,7 +99,7 @@ pub(crate) struct AsconfRequests {
 }
 
 impl AsconfRequests {
-    pub(super) fn new(initial_tsn: Tsn) -> AsconfRequests {
+    pub(crate) fn new(initial_tsn: Tsn) -> AsconfRequests {
         AsconfRequests {
             next: AsconfNumber(initial_tsn.0),
             next_correlation: 1,
@@ -315,7 +315,7 @@ impl AsconfRequests {
         flight.into_iter().chain(waiting).collect()
     }
 
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let flight = self.flight.as_ref();
         let flight =
             flight.map_or(0, |f| f.encoded.len() + f.asked.capacity() * size_of::<Request>());

@@ -44,8 +44,8 @@ impl Association {
         }
         match self.receiver.on_data(now, data, incoming.bytes()) {
             Taken::Duplicate => self.journal.stats.duplicate_chunks_received += 1,
-            Taken::Dropped { .. } => self.journal.stats.data_chunks_dropped += 1,
-            Taken::New { readable, result, .. } => {
+            Taken::Dropped => self.journal.stats.data_chunks_dropped += 1,
+            Taken::New { readable, result } => {
                 let known = data.stream.0 < self.receiver.streams();
                 self.journal.stats.data_chunks_received += 1;
                 if readable {

@@ -50,13 +50,19 @@ impl Association {
         if let Some(reconfiguration) = self.extras.reconfiguration.take() {
             reconfiguration.end(&mut self.journal, &mut halves);
         }
-        let sources = self.monitor.addresses_mut().sources_mut();
-        self.extras.changes.end(&mut self.journal, sources);
+        self.end_changes();
         self.outbox.set_changes(false);
         self.stop_timers();
         // SEND FAILURE for every message that was not acknowledged in full.
         for failure in self.sender.drain() {
             self.journal.event(Event::SendFailed(failure));
+        }
+    }
+
+    /// Addresses do not change any more: what was asked for is not done.
+    pub(super) fn end_changes(&mut self) {
+        if let Some(changes) = self.extras.changes.take() {
+            changes.end(&mut self.journal, self.monitor.addresses_mut().sources_mut());
         }
     }
 

@@ -16,6 +16,7 @@ use crate::error::{AddressError, KeyError, ReconfigurationError};
 use crate::event::{AddressChange, ResetDirection};
 use crate::ids::PathId;
 use crate::path::source::Host;
+use crate::state::State;
 use crate::time::Time;
 
 /// Bytes of the common header.
@@ -118,7 +119,7 @@ impl Association {
     /// Whether a packet with an ASCONF chunk, which comes from an address that is none of the peer's, may be for this
     /// association: its Address Parameter is one of them, or says nothing. Its tag was right.
     pub(crate) fn is_named_by(&self, lookup: IpAddr) -> bool {
-        self.extras.changes.are_agreed()
+        self.extras.changes.is_some()
             && self.state().may_change_addresses()
             && (lookup.is_unspecified() || self.paths.find(lookup).is_some())
     }
@@ -136,7 +137,7 @@ impl Association {
         let addresses = parts.monitor.addresses();
         let authenticator = &parts.extras.authenticator;
         let mut affected = Affected { halves: parts.halves, addresses, authenticator };
-        let changes = &mut parts.extras.changes;
+        let Some(changes) = &mut parts.extras.changes else { return };
         let performed = changes.on_asconf(&mut cx, &mut affected, incoming, asconf);
         let Some(Performed { responses, gone, moved }) = performed else { return };
         let lost = gone.iter().any(|gone| acked_on == Some(gone.path));
@@ -189,16 +190,18 @@ impl Association {
     /// An ASCONF-ACK chunk, which was authenticated.
     pub(super) fn on_asconf_ack(&mut self, now: Time, ack: &AsconfAck<'_>) {
         let (mut cx, parts) = self.parts(now);
+        let Some(changes) = &mut parts.extras.changes else { return };
         let addresses = parts.monitor.addresses_mut();
-        let result = parts.extras.changes.on_ack(&mut cx, parts.halves.sender, addresses, ack);
+        let result = changes.on_ack(&mut cx, parts.halves.sender, addresses, ack);
         self.goes_on(result);
     }
 
     /// An Unrecognized Chunk Type error cause may be about our ASCONF chunk.
     pub(super) fn on_unrecognized_chunk(&mut self, now: Time, cause: &Cause<'_>) {
         let (mut cx, parts) = self.parts(now);
+        let Some(changes) = &mut parts.extras.changes else { return };
         let sources = parts.monitor.addresses_mut().sources_mut();
-        parts.extras.changes.on_unrecognized_chunk(&mut cx, sources, cause);
+        changes.on_unrecognized_chunk(&mut cx, sources, cause);
     }
 
     /// Asks the peer to add an address of ours, delete it, or send to it.
@@ -208,14 +211,24 @@ impl Association {
         change: AddressChange,
         address: IpAddr,
     ) -> Result<(), AddressError> {
+        match self.state() {
+            State::Established => {}
+            State::CookieWait | State::CookieEchoed => return Err(AddressError::NotEstablished),
+            _ => return Err(AddressError::ShuttingDown),
+        }
         let (mut cx, parts) = self.parts(now);
-        parts.extras.changes.change(&mut cx, parts.monitor.addresses_mut(), change, address)
+        let Some(changes) = &mut parts.extras.changes else {
+            return Err(AddressError::NotSupported);
+        };
+        changes.change(&mut cx, parts.monitor.addresses_mut(), change, address)
     }
 
     /// The addresses of our host have changed.
     pub(crate) fn on_host_change(&mut self, now: Time, host: &Arc<Host>) {
         let (mut cx, parts) = self.parts(now);
         parts.monitor.on_host_change(&mut cx, host);
-        parts.extras.changes.follow_host(&mut cx, parts.monitor.addresses_mut());
+        if let Some(changes) = &mut parts.extras.changes {
+            changes.follow_host(&mut cx, parts.monitor.addresses_mut());
+        }
     }
 }

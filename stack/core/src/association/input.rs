@@ -38,7 +38,9 @@ impl Association {
         if let Some(id) = known {
             if self.paths[id].doubts_source() {
                 let (mut cx, parts) = self.parts(now);
-                parts.extras.changes.heard_at(&mut cx, parts.monitor.addresses_mut(), local);
+                if let Some(changes) = &parts.extras.changes {
+                    changes.heard_at(&mut cx, parts.monitor.addresses_mut(), local);
+                }
                 parts.monitor.heard_at(&mut cx, id, local);
             }
             let path = &mut self.paths[id];
@@ -231,10 +233,10 @@ impl Association {
             Chunk::Cwr(_) => return self.on_unknown_chunk(ChunkType::CWR, &[], incoming),
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
-            Chunk::Asconf(asconf) if self.extras.changes.are_agreed() => {
+            Chunk::Asconf(asconf) if self.extras.changes.is_some() => {
                 self.on_asconf(now, incoming, &asconf);
             }
-            Chunk::AsconfAck(ack) if self.extras.changes.are_agreed() => {
+            Chunk::AsconfAck(ack) if self.extras.changes.is_some() => {
                 self.on_asconf_ack(now, &ack);
             }
             // RFC 5061 §4.1.1: who does not have it reports the chunk.
@@ -264,7 +266,7 @@ impl Association {
         if authentic {
             Seal::Judged
         } else if known.is_none()
-            && self.extras.changes.are_agreed()
+            && self.extras.changes.is_some()
             && !self.addresses().are_omitted()
         {
             Seal::Stranger
@@ -283,8 +285,9 @@ impl Association {
     fn on_heartbeat_ack(&mut self, now: Time, info: &[u8], local: IpAddr) {
         let (mut cx, parts) = self.parts(now);
         let sender = parts.halves.sender;
-        if let Some(path) = parts.monitor.on_heartbeat_ack(&mut cx, sender, info, local) {
-            parts.extras.changes.on_confirmed(&mut cx, path);
+        let confirmed = parts.monitor.on_heartbeat_ack(&mut cx, sender, info, local);
+        if let (Some(path), Some(changes)) = (confirmed, &mut parts.extras.changes) {
+            changes.on_confirmed(&mut cx, path);
         }
     }
 

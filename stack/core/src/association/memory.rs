@@ -28,7 +28,7 @@ impl Association {
             + self.journal.memory()
             + self.phase.memory()
             + self.extras.reconfiguration.as_ref().map_or(0, |r| r.memory())
-            + self.extras.changes.memory()
+            + self.extras.changes.as_ref().map_or(0, |changes| changes.memory())
             + self.extras.authenticator.memory()
     }
 

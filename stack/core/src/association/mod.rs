@@ -106,7 +106,7 @@ struct Extras {
     /// Authenticated chunks (RFC 4895).
     authenticator: Authenticator,
     /// Changes of addresses (RFC 5061).
-    changes: AddressChanges,
+    changes: Option<Box<AddressChanges>>,
     /// Damaged packets that the peer is told of (draft-stewart-sctp-pktdrprep).
     drops: DropReports,
     /// Changes of streams (RFC 6525).
@@ -152,7 +152,7 @@ impl Association {
             standard: StandardTimers::default(),
             extras: Extras {
                 authenticator,
-                changes: AddressChanges::default(),
+                changes: None,
                 drops: DropReports::default(),
                 reconfiguration: None,
             },

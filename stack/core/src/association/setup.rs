@@ -7,6 +7,7 @@ use std::time::Duration;
 use tresse_wire::{CauseWriter, ChunkType, InitFields, ParameterType, ParameterWriter};
 
 use super::addresses::source_beside;
+use super::asconf::AddressChanges;
 use super::incoming::PacketInHand;
 use super::opening::{EchoedCookie, Opening};
 use super::reconfiguration::Reconfiguration;
@@ -307,12 +308,12 @@ impl Association {
         let authenticator = &mut self.extras.authenticator;
         authenticator.agree(peer, &mut self.paths);
         self.monitor.set_auth_len(authenticator.len_before(ChunkType::HEARTBEAT));
-        let changes = &mut self.extras.changes;
-        changes.end(&mut self.journal, self.monitor.addresses_mut().sources_mut());
-        if capabilities.chosen.address_reconfiguration && authenticator.is_guarded() {
-            changes.agree(self.origin.initial_tsn(), peer.initial_tsn, peer.primary);
-        }
-        self.outbox.set_changes(changes.are_agreed());
+        let may_change = capabilities.chosen.address_reconfiguration && authenticator.is_guarded();
+        self.end_changes();
+        let initial_tsn = self.origin.initial_tsn();
+        let changes = || AddressChanges::new(initial_tsn, peer.initial_tsn, peer.primary);
+        self.extras.changes = may_change.then(|| Box::new(changes()));
+        self.outbox.set_changes(may_change);
         self.notify_writer(); // What was refused for its stream left room.
     }
 
@@ -383,7 +384,9 @@ impl Association {
         }
         self.extras.authenticator.tell(&mut self.journal);
         let (mut cx, parts) = self.parts(now);
-        parts.extras.changes.heed(&mut cx);
+        if let Some(changes) = &mut parts.extras.changes {
+            changes.heed(&mut cx);
+        }
         parts.monitor.start(&mut cx, parts.halves.sender);
     }
 }

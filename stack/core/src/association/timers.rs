@@ -17,7 +17,7 @@ impl Association {
         let state = self.state();
         consider(self.sender.window_probe_deadline());
         consider(self.extras.reconfiguration.as_ref().and_then(|r| r.deadline(state)));
-        consider(self.extras.changes.deadline(state));
+        consider(self.extras.changes.as_ref().and_then(|changes| changes.deadline(state)));
         if !self.is_closed() {
             consider(self.sender.deadline(&self.paths, &self.config, state));
             consider(self.receiver.deadline());
@@ -43,7 +43,8 @@ impl Association {
         if due(self.extras.reconfiguration.as_ref().and_then(|r| r.deadline(state))) {
             self.on_reconfiguration_timer(now);
         }
-        if due(self.extras.changes.deadline(self.state())) {
+        let state = self.state();
+        if due(self.extras.changes.as_ref().and_then(|changes| changes.deadline(state))) {
             self.on_changes_timer(now);
         }
         if due(self.receiver.deadline()) {
@@ -120,12 +121,13 @@ impl Association {
     /// The T-4 RTO timer has expired (RFC 5061 §5.1).
     fn on_changes_timer(&mut self, now: Time) {
         let (mut cx, parts) = self.parts(now);
-        let Some(last) = parts.extras.changes.expired() else { return };
+        let Some(changes) = &mut parts.extras.changes else { return };
+        let Some(last) = changes.expired() else { return };
         if let Err(end) = parts.monitor.on_silence(&mut cx, last) {
             self.abort_with(end);
             return;
         }
         let path = cx.paths.alternate(last);
-        parts.extras.changes.repeat(&mut cx, parts.monitor.addresses(), path);
+        changes.repeat(&mut cx, parts.monitor.addresses(), path);
     }
 }

@@ -17,33 +17,20 @@ const HARD_LIMIT: usize = 4;
 #[derive(Debug)]
 pub(crate) enum Taken {
     New {
-        seq: u64,
         /// A message can be read, after all were.
         readable: bool,
         /// Whether it can be part of a message.
         result: Result<(), InboundError>,
     },
     Duplicate,
-    /// There is no room for it, or, without a sequence number, it is out of all range.
-    Dropped {
-        seq: Option<u64>,
-    },
+    /// There is no room for it, or it is out of all range.
+    Dropped,
 }
 
 impl Receiver {
     /// A DATA or I-DATA chunk of the packet `bytes`.
     pub(crate) fn on_data(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
         self.packet.on_chunk(data.flags);
-        let taken = self.take(now, data, bytes);
-        match taken {
-            Taken::New { seq, .. } => self.packet.on_new(seq),
-            Taken::Duplicate => self.packet.on_duplicate(),
-            Taken::Dropped { seq } => self.packet.on_dropped(seq),
-        }
-        taken
-    }
-
-    fn take(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
         let arrival = self.received.classify(data.tsn);
         //= RFC 3168 6.1.5-1 6.1.5-2 6.1.6-2
         // RFC 3168 §6.1.5: what is "outside of the receiver's current window", or repeated, is not ECT if it comes from the peer;
@@ -57,13 +44,19 @@ impl Receiver {
                 //= RFC 9260 6.2-20 6.2-21
                 // §6.2: duplicates SHOULD be reported.
                 self.received.note_duplicate(data.tsn);
+                self.packet.on_duplicate();
                 return Taken::Duplicate;
             }
-            Arrival::OutOfRange => return Taken::Dropped { seq: None },
+            Arrival::OutOfRange => {
+                self.packet.on_dropped(None);
+                return Taken::Dropped;
+            }
         };
         if !self.make_room(seq, data.payload.len()) {
-            return Taken::Dropped { seq: Some(seq) };
+            self.packet.on_dropped(Some(seq));
+            return Taken::Dropped;
         }
+        self.packet.on_new(seq);
         let was_idle = self.inbound.ready() == 0;
         self.received.record(seq);
         self.buffer.on_received(data.payload.len());
@@ -79,7 +72,7 @@ impl Receiver {
         };
         self.inbound.advance_to(self.received.cumulative_seq());
         let result = self.inbound.receive(now, chunk);
-        Taken::New { seq, readable: was_idle && self.inbound.ready() > 0, result }
+        Taken::New { readable: was_idle && self.inbound.ready() > 0, result }
     }
 
     //= RFC 9260 6.2-2 6.2-4 6.2-5 6.2-25

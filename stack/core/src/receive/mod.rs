@@ -163,7 +163,7 @@ impl Receiver {
         tsval: Option<u32>,
         way: impl FnOnce() -> Way,
     ) -> PacketData {
-        let packet = self.packet;
+        let packet = std::mem::take(&mut self.packet);
         if packet.is_any() {
             let way = way();
             self.marks.end_packet(way.arrival);

@@ -738,7 +738,7 @@ CASE(full_buffer_blocks_the_sender)
 	long sent = 0;
 	nonblocking(pair.client);
 	/* A stack beside the program may still be taking what it has written. */
-	for (int refused = 0; refused < 10 && sent < 50000000;) {
+	for (int refused = 0; refused < 30 && sent < 50000000;) {
 		ssize_t got = send(pair.client, large, 10000, 0);
 		refused = got < 0 ? refused + 1 : 0;
 		if (got < 0)

@@ -22,9 +22,8 @@ impl AddressChanges {
         if !cx.state.may_change_addresses() {
             return Ok(());
         }
-        let Some(changes) = &mut self.agreed else { return Ok(()) };
-        let sent = changes.requests.sent_on();
-        match changes.requests.on_ack(ack) {
+        let sent = self.requests.sent_on();
+        match self.requests.on_ack(ack) {
             Meaning::Old => {}
             Meaning::Illegal => {
                 let causes = CauseWriter::new().illegal_asconf_ack().finish();
@@ -68,8 +67,7 @@ impl AddressChanges {
         if chunk.first() != Some(&ChunkType::ASCONF.0) {
             return;
         }
-        let Some(changes) = &mut self.agreed else { return };
-        let open = changes.requests.give_up(true);
+        let open = self.requests.give_up(true);
         cx.outbox.drop_asconf();
         sources.stay();
         for request in open {

@@ -67,7 +67,7 @@ impl AddressChanges {
         if !cx.state.may_change_addresses() {
             return None;
         }
-        match self.agreed.as_ref()?.answers.check(asconf.number) {
+        match self.answers.check(asconf.number) {
             SequenceCheck::New => {
                 cx.journal.stats.asconfs_received += 1;
                 let mut state = Processing::default();
@@ -75,9 +75,7 @@ impl AddressChanges {
                 let Processing { moved, .. } = state;
                 let gone = std::mem::take(&mut state.gone);
                 let responses = Bytes::from(state.finish(cx.paths.amdcs()));
-                if let Some(changes) = &mut self.agreed {
-                    changes.answers.keep(responses.clone());
-                }
+                self.answers.keep(responses.clone());
                 Some(Performed { responses, gone, moved })
             }
             SequenceCheck::Again(kept) => {

@@ -11,11 +11,10 @@ use crate::event::AddressChange;
 use crate::ids::PathId;
 use crate::path::Paths;
 use crate::path::source::{Sources, is_usable};
-use crate::state::State;
 
 impl AddressChanges {
     //= RFC 5061 4.2.1-2 4.2.2-2 5.3-1 5.3-11 5.3-12 5.3-13 5.4-1
-    /// Asks the peer to add an address of ours, delete it, or send to it.
+    /// Asks the peer to add an address of ours, delete it, or send to it. The association is established.
     pub(in crate::association) fn change(
         &mut self,
         cx: &mut Common<'_>,
@@ -23,13 +22,7 @@ impl AddressChanges {
         change: AddressChange,
         address: IpAddr,
     ) -> Result<(), AddressError> {
-        match cx.state {
-            State::Established => {}
-            State::CookieWait | State::CookieEchoed => return Err(AddressError::NotEstablished),
-            _ => return Err(AddressError::ShuttingDown),
-        }
-        let Some(changes) = &self.agreed else { return Err(AddressError::NotSupported) };
-        if changes.requests.are_unknown(change) {
+        if self.requests.are_unknown(change) {
             return Err(AddressError::NotSupported);
         }
         let sources = addresses.sources();
@@ -58,8 +51,7 @@ impl AddressChanges {
             }
             AddressChange::Delete | AddressChange::SetPrimary => {}
         }
-        let Some(changes) = &mut self.agreed else { return Err(AddressError::NotSupported) };
-        if !changes.requests.push(Request { change, address, unseen }) {
+        if !self.requests.push(Request { change, address, unseen }) {
             return Err(AddressError::TooMany);
         }
         self.pursue(cx, addresses);
@@ -75,8 +67,7 @@ impl AddressChanges {
     /// Our addresses that the peer knows, once it has granted all that was asked.
     pub(super) fn staying(&self, sources: &Sources) -> Vec<IpAddr> {
         let mut stays = sources.known().to_vec();
-        let changes = self.agreed.as_ref();
-        for request in changes.into_iter().flat_map(|changes| changes.requests.open()) {
+        for request in self.requests.open() {
             match request.change {
                 AddressChange::Add if !stays.contains(&request.address) => {
                     stays.push(request.address);
@@ -92,15 +83,11 @@ impl AddressChanges {
     //= RFC 5061 4.1.1-4 5.1-1 5.1.1-5 5.3-8 5.3.2-1
     /// The next chunk, if none is under way.
     pub(super) fn pursue(&mut self, cx: &mut Common<'_>, addresses: &mut Addresses) {
-        if !cx.state.may_change_addresses() {
-            return;
-        }
-        if !self.agreed.as_ref().is_some_and(|changes| changes.requests.may_begin()) {
+        if !cx.state.may_change_addresses() || !self.requests.may_begin() {
             return;
         }
         let sources = addresses.sources();
         let stays = self.staying(sources);
-        let Some(changes) = &mut self.agreed else { return };
         // §4.1.1: "an address of the sender [...] considered part of the association by the peer"; none if what the peer sees
         // is the address of a NAT. One that is not deleted is so also when the answer is lost, and the chunk comes again from an
         // address that the peer has not heard of.
@@ -111,9 +98,9 @@ impl AddressChanges {
             IpAddr::V4(_) => [0; 4].into(),
             IpAddr::V6(_) => [0; 16].into(),
         };
-        changes.requests.begin(lookup.copied().unwrap_or(none));
+        self.requests.begin(lookup.copied().unwrap_or(none));
         // F4: what is deleted "MUST NOT be used as a source address for any subsequent packets".
-        let leaving = changes.requests.under_way();
+        let leaving = self.requests.under_way();
         let leaving = leaving.filter(|request| request.change == AddressChange::Delete);
         let leaving: Vec<IpAddr> = leaving.map(|request| request.address).collect();
         leaving.iter().for_each(|address| addresses.sources_mut().leave(*address));
@@ -130,9 +117,7 @@ impl AddressChanges {
         cx.push(path, Control::Asconf(source));
         let due = cx.expires(path);
         let source = source.or_else(|| cx.paths[path].address.local());
-        if let Some(changes) = &mut self.agreed {
-            changes.requests.on_sent(cx.now, path, source, due);
-        }
+        self.requests.on_sent(cx.now, path, source, due);
     }
 
     //= RFC 5061 5.3-3 5.3-8 5.3-14 5.3-26
@@ -146,8 +131,7 @@ impl AddressChanges {
     /// peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
-        let requests = || self.agreed.iter().map(|changes| &changes.requests);
-        let under_way = || requests().flat_map(|requests| requests.under_way());
+        let under_way = || self.requests.under_way();
         let fits = |r: &Request| {
             r.change == AddressChange::Add
                 && sources.matches(r.address, p.remote())
@@ -155,10 +139,10 @@ impl AddressChanges {
         };
         let unseen = || under_way().find(|r| r.unseen && fits(r)).map(|r| r.address);
         let added = || under_way().find(|r| fits(r)).map(|r| r.address);
-        let waiting = || requests().flat_map(|all| all.open()).find(|r| fits(r)).map(|r| r.address);
+        let waiting = || self.requests.open().find(|r| fits(r)).map(|r| r.address);
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
         let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
-        let tries_others = self.agreed.as_ref().is_some_and(|c| c.requests.unanswered() % 2 == 1);
+        let tries_others = self.requests.unanswered() % 2 == 1;
         let other = || match tries_others {
             true => sources.back_again(p.remote()).or_else(waiting),
             false => None,
@@ -195,7 +179,7 @@ impl AddressChanges {
         addresses: &mut Addresses,
         local: IpAddr,
     ) {
-        let mut under_way = self.agreed.iter().flat_map(|changes| changes.requests.under_way());
+        let mut under_way = self.requests.under_way();
         let added = |r: &Request| r.change == AddressChange::Add && r.address == local;
         if !cx.outbox.has_way(cx.paths) && under_way.any(added) {
             addresses.sources_mut().learn(local);
@@ -206,7 +190,7 @@ impl AddressChanges {
     /// The chunk has left from an address that is gone, where no answer arrives any more: it leaves again at once, over a path
     /// that has a source.
     pub(super) fn leave_again(&mut self, cx: &mut Common<'_>, addresses: &Addresses) {
-        let from = self.agreed.as_ref().and_then(|changes| changes.requests.sent_from());
+        let from = self.requests.sent_from();
         if !cx.state.may_change_addresses()
             || !from.is_some_and(|from| addresses.sources().has_lost(from))
         {
@@ -220,7 +204,7 @@ impl AddressChanges {
     //= RFC 5061 5.1-10 5.1-11 5.5-2
     /// The T-4 RTO timer expired (B1 to B5): where the chunk was sent that leaves again by [`repeat`](Self::repeat).
     pub(in crate::association) fn expired(&self) -> Option<PathId> {
-        self.agreed.as_ref()?.requests.sent_on().map(|(path, _)| path)
+        self.requests.sent_on().map(|(path, _)| path)
     }
 
     /// The chunk leaves again, on `path`.
@@ -237,9 +221,7 @@ impl AddressChanges {
 
     /// Writes the ASCONF chunk that is under way, if there still is one.
     pub(in crate::association) fn write(&self, writer: &mut PacketWriter<'_>) {
-        let changes = self.agreed.as_ref();
-        if let Some((number, address, list)) = changes.and_then(|changes| changes.requests.chunk())
-        {
+        if let Some((number, address, list)) = self.requests.chunk() {
             let requests = Parameters::new(&list);
             writer.asconf(&Asconf { number, address, requests });
         }

@@ -18,10 +18,8 @@ impl AddressChanges {
         cx: &mut Common<'_>,
         addresses: &mut Addresses,
     ) {
-        if let Some(changes) = &mut self.agreed {
-            changes.requests.forget_refusals();
-            changes.requests.forget_those_that_follow();
-        }
+        self.requests.forget_refusals();
+        self.requests.forget_those_that_follow();
         self.leave_again(cx, addresses);
         self.tell_of_host(cx, addresses, true);
     }
@@ -41,10 +39,7 @@ impl AddressChanges {
     }
 
     fn tell_of_host(&mut self, cx: &mut Common<'_>, addresses: &mut Addresses, adds: bool) {
-        if !cx.config.follow_host_addresses
-            || !cx.state.may_change_addresses()
-            || !self.are_agreed()
-        {
+        if !cx.config.follow_host_addresses || !cx.state.may_change_addresses() {
             return;
         }
         let sources = addresses.sources();
@@ -75,13 +70,9 @@ impl AddressChanges {
                 }
             }
         }
-        let Some(changes) = &mut self.agreed else { return };
-        let known = |r: &Request| {
-            !changes.requests.are_unknown(r.change) && !changes.requests.was_refused(r)
-        };
-        requests.retain(known);
+        requests.retain(|r| !self.requests.are_unknown(r.change) && !self.requests.was_refused(r));
         for one in requests {
-            changes.requests.follow(one);
+            self.requests.follow(one);
         }
         self.pursue(cx, addresses);
     }

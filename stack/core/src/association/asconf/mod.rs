@@ -20,7 +20,7 @@ use super::authentication::Authenticator;
 use super::common::{Common, Halves};
 use super::errors::End;
 use super::outbox::Control;
-use crate::asconf::{Changes, Request};
+use crate::asconf::{AsconfAckCache, AsconfRequests, Request};
 use crate::event::{AddressOutcome, Event};
 use crate::journal::Journal;
 use crate::path::source::Sources;
@@ -28,10 +28,11 @@ use crate::state::State;
 use crate::time::Time;
 pub(super) use asked::{Performed, fitting};
 
-/// Changes of addresses, if the ends have agreed on them.
-#[derive(Debug, Default)]
+/// Changes of addresses, in an association whose ends have agreed on them.
+#[derive(Debug)]
 pub(super) struct AddressChanges {
-    agreed: Option<Box<Changes>>,
+    requests: AsconfRequests,
+    answers: AsconfAckCache,
     /// The address that the peer prefers, as long as it is not confirmed.
     preferred: Option<IpAddr>,
 }
@@ -46,40 +47,34 @@ pub(super) struct Affected<'a> {
 impl AddressChanges {
     /// The peer is known: from now on addresses may change. Sequence numbers begin with the initial TSNs of both ends; the peer
     /// may have a `primary` address.
-    pub(super) fn agree(
-        &mut self,
+    pub(super) fn new(
         initial_tsn: Tsn,
         peer_initial_tsn: Tsn,
         primary: Option<IpAddr>,
-    ) {
-        self.agreed = Some(Box::new(Changes::new(initial_tsn, peer_initial_tsn)));
-        self.preferred = primary;
-    }
-
-    /// Addresses may change.
-    #[inline]
-    pub(super) fn are_agreed(&self) -> bool {
-        self.agreed.is_some()
+    ) -> AddressChanges {
+        AddressChanges {
+            requests: AsconfRequests::new(initial_tsn),
+            answers: AsconfAckCache::new(peer_initial_tsn),
+            preferred: primary,
+        }
     }
 
     /// When the T-4 RTO timer expires.
     pub(super) fn deadline(&self, state: State) -> Option<Time> {
-        let deadline = self.agreed.as_ref()?.requests.deadline();
-        deadline.filter(|_| state.may_change_addresses())
+        self.requests.deadline().filter(|_| state.may_change_addresses())
     }
 
     /// The association ends or begins again: nothing will be answered any more.
-    pub(super) fn end(&mut self, journal: &mut Journal, sources: &mut Sources) {
-        let Some(mut changes) = self.agreed.take() else { return };
-        for request in changes.requests.give_up(false) {
+    pub(super) fn end(mut self, journal: &mut Journal, sources: &mut Sources) {
+        for request in self.requests.give_up(false) {
             tell_of_change(journal, request, AddressOutcome::Failed);
         }
         sources.stay();
     }
 
-    /// Bytes of memory beside its own.
+    /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        self.agreed.as_ref().map_or(0, |changes| changes.memory())
+        size_of::<AddressChanges>() + self.requests.memory() + self.answers.memory()
     }
 }
 

@@ -18,9 +18,6 @@ pub(in crate::association) struct Gone {
 impl AddressChanges {
     /// An address was confirmed: what waited for one may leave, and it may be the one that the peer prefers.
     pub(in crate::association) fn on_confirmed(&mut self, cx: &mut Common<'_>, path: PathId) {
-        if !self.are_agreed() {
-            return;
-        }
         let remote = cx.paths[path].address.remote();
         let wanted = self.preferred.take_if(|preferred| *preferred == remote).is_some();
         if wanted || !cx.paths[cx.paths.primary()].is_confirmed() {
@@ -31,8 +28,7 @@ impl AddressChanges {
 
     /// The association is set up, or begins again: the peer may have said where it would like data to come to.
     pub(in crate::association) fn heed(&mut self, cx: &mut Common<'_>) {
-        let preferred = self.preferred.filter(|_| self.are_agreed());
-        if let Some(path) = preferred.and_then(|primary| cx.paths.find(primary)) {
+        if let Some(path) = self.preferred.and_then(|primary| cx.paths.find(primary)) {
             self.prefer(cx, path);
         }
     }

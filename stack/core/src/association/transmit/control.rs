@@ -72,7 +72,9 @@ impl Association {
                 let event = || TraceEvent::MtuProbe { path, length, pad_chunk };
                 self.journal.trace(now, event);
             }
-            Control::Asconf(_) => self.extras.changes.write(&mut writer),
+            Control::Asconf(_) => {
+                self.extras.changes.iter().for_each(|changes| changes.write(&mut writer));
+            }
             Control::AsconfAck(number, list, back) => {
                 leaving.back = Some(back);
                 writer.asconf_ack(&AsconfAck { number, responses: Parameters::new(&list) });

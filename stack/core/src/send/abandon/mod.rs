@@ -126,7 +126,7 @@ impl Abandonment {
         for seq in over {
             self.give_up_sent(cx, data, seq);
         }
-        cx.journal.stats.count_purpose(cause);
+        cx.journal.stats.count_if_it_probes(cause);
         false
     }
 

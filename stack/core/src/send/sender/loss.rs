@@ -77,7 +77,7 @@ impl Sender {
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.overrides.add_extra(decisions.send_new);
         if let Some(cause) = decisions.new_early {
-            cx.journal.stats.count_purpose(cause);
+            cx.journal.stats.count_if_it_probes(cause);
         }
         let repeat = decisions
             .repeat

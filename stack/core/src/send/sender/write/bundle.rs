@@ -83,7 +83,7 @@ impl Sender {
             self.write_riders(cx, packet, &Riders { end: seq, room, key, worth });
         }
         self.write_copy(cx, packet, seq, cause);
-        cx.journal.stats.count_purpose(cause);
+        cx.journal.stats.count_if_it_probes(cause);
     }
 
     /// A packet of a thin stream that waits to be sent once more over another path.
