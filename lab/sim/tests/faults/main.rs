@@ -22,6 +22,7 @@
 mod actor;
 mod addresses;
 mod campaign;
+mod digests;
 mod epochs;
 mod followed;
 mod health;
@@ -406,4 +407,10 @@ fn the_same_seed_gives_the_same_packets() {
         assert_eq!(first, digest(false), "seed {seed}");
         assert_eq!(first, digest(true), "seed {seed} with trace");
     }
+}
+
+/// Asked for by `conformance/unchanged.sh`.
+#[test]
+fn packets_of_many_seeds() {
+    digests::print();
 }
