@@ -67,8 +67,12 @@ impl Association {
         }
     }
 
-    /// Takes the addresses of the peer's INIT beside those of its INIT ACK.
+    /// Takes the addresses of the peer's INIT beside those of its INIT ACK. A cookie that comes again once addresses were deleted is
+    /// older than that: it brings none back, and the paths keep their numbers.
     fn join_addresses(&mut self, now: Time, cookie: &AcceptedCookie) {
+        if self.paths.have_gone() {
+            return;
+        }
         let (mut cx, parts) = self.parts(now);
         let joined = parts.monitor.addresses_mut().join(&mut cx, &cookie.peer.addresses);
         parts.extras.authenticator.reserve(cx.paths);

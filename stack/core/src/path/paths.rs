@@ -79,6 +79,11 @@ impl Paths {
         self.primary = self.find(primary).unwrap_or_default();
     }
 
+    /// Some were removed one by one.
+    pub(crate) fn have_gone(&self) -> bool {
+        self.gone != 0 || !self.removed.is_empty()
+    }
+
     /// Looks a path up by the peer's address.
     pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
         self.iter().find(|p| p.address.remote() == remote).map(|p| p.id)

@@ -270,3 +270,31 @@ fn what_comes_to_an_address_that_was_deleted_is_taken() {
     peer.script.data(10);
     assert!(peer.script.recv().is_some());
 }
+
+/// It comes late, or is played again: what was deleted since then stays so, and paths keep their numbers while data is outstanding.
+#[test]
+fn a_cookie_that_comes_again_brings_no_address_back() {
+    let (mut pair, id, peer) = Pair::connected(&config(), 2);
+    pair.run(secs(2));
+    let cookie = pair.sent(Side::A, ChunkType::COOKIE_ECHO)[0].bytes.to_vec();
+    let gone = a(1);
+    for _ in 0..2 {
+        change(&mut pair, Side::A, id, AddressChange::Delete, gone).unwrap();
+        pair.run(secs(2));
+        pair.inject(Side::Z, a(0), cookie.clone());
+        assert_eq!(remotes(&mut pair, Side::Z, peer), [a(0)]);
+        change(&mut pair, Side::A, id, AddressChange::Add, gone).unwrap();
+        pair.run(secs(2));
+        let now = pair.now;
+        let stats = pair.end(Side::Z).path_stats(peer);
+        let path = stats.iter().find(|p| p.remote == gone).unwrap().id;
+        pair.end(Side::Z).set_primary(now, peer, path).unwrap();
+        for n in 0..30 {
+            pair.send(Side::Z, peer, 0, numbered(n));
+        }
+        pair.run(ms(1));
+        pair.inject(Side::Z, a(0), cookie.clone());
+        pair.run(secs(5));
+        assert_eq!(numbers(&pair.recv_all(Side::A, id)), (0..30).collect::<Vec<u32>>());
+    }
+}
