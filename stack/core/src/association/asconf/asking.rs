@@ -139,12 +139,19 @@ impl AddressChanges {
         };
         let unseen = || under_way().find(|r| r.unseen && fits(r)).map(|r| r.address);
         let added = || under_way().find(|r| fits(r)).map(|r| r.address);
-        let waiting = || self.requests.open().find(|r| fits(r)).map(|r| r.address);
+        // A wildcard says where it is to stay, or what is to go: it leaves from there alone.
+        let is_plain = under_way().all(|r| !r.unseen);
+        let waiting = || {
+            let waiting = self.requests.open().find(|r| fits(r)).map(|r| r.address);
+            waiting.filter(|_| is_plain)
+        };
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
         let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
-        let tries_others = self.requests.unanswered() % 2 == 1;
+        // Each path has its turn with what is known before each has it with another: sources and paths do not alternate in step.
+        let turns = self.requests.unanswered() / paths.len().max(1) as u32;
+        let tries_others = turns % 2 == 1;
         let other = || match tries_others {
-            true => sources.back_again(p.remote()).or_else(waiting),
+            true => sources.back_again(p.remote()).or_else(waiting).or_else(added),
             false => None,
         };
         unseen()
