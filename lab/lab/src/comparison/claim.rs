@@ -128,7 +128,7 @@ published! {
     #[serde(default)]
     counted: bool,
     /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
-    /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`]). Default `false`.
+    /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`](tresse_report::Estimate::prediction)). Default `false`.
     #[serde(default)]
     one_run: bool,
     /// The mean of this many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
