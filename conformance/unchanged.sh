@@ -2,13 +2,18 @@
 # unchanged.sh COMMIT [SEEDS]: whether what is checked out does what COMMIT did, for changes that shall move nothing. The packets
 # of random fault worlds, which draw every profile, mechanism and extension, are compared one by one (the first SEEDS of each of
 # seven families, 500 else); and the instructions of the benchmark `pair`, which may be 3 % more. Needs valgrind.
-# Worlds that differ are named with their seeds: `TRESSE_SEED=n` replays one (docs/faults.md).
+# It takes some ten minutes. Worlds draw among the profiles that there are: a commit that adds one shifts them all, and shows nothing.
+# Worlds that differ are named with their seeds, twenty of them: `TRESSE_SEED=n` replays one (docs/faults.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ $# -lt 1 ] || ! base=$(git rev-parse --verify --quiet "$1^{commit}"); then
+if [ $# -lt 1 ]; then
     echo "usage: conformance/unchanged.sh COMMIT [SEEDS]" >&2
     exit 2
 fi
+base=$(git rev-parse --verify --quiet "$1^{commit}") || { echo "no commit $1" >&2; exit 2; }
+for tool in valgrind callgrind_annotate; do
+    command -v $tool >/dev/null || { echo "needs $tool: apt install valgrind" >&2; exit 2; }
+done
 export TRESSE_DIGESTS=${2:-500} CARGO_TERM_COLOR=never
 scratch=$(mktemp -d)
 trap 'git worktree remove --force "$scratch/then"; rm -rf "$scratch"' EXIT
