@@ -33,14 +33,7 @@ build() {
         grep -o '"executable":"[^"]*/pair-[^"]*"' | cut -d'"' -f4 | xargs -I{} cp {} "$scratch/$2"
 }
 
-# Instructions of one exchange of messages of $2 bytes, by the benchmark $1.
-count() {
-    valgrind -q --tool=callgrind --callgrind-out-file="$scratch/out" "$scratch/$1" --bench --profile-time 1 \
-        "pair/$2\$" >/dev/null 2>&1
-    callgrind_annotate --inclusive=yes --tree=calling --threshold=100 "$scratch/out" 2>/dev/null | tr -d , |
-        sed -nE 's/^ *([0-9]+) .*=> .*Pair::exchange .*\(([0-9]+)x\).*/\1 \2/p' | sort -n -k2 | tail -1 |
-        awk '{ printf "%.0f", $1 / $2 }'
-}
+. stack/core/benches/instructions.sh
 
 failed=0
 digests "$scratch/then" >"$scratch/then.txt"
@@ -54,7 +47,7 @@ fi
 build "$scratch/then" pair-then
 build . pair-now
 for size in 50 1200 65536; do
-    was=$(count pair-then $size) is=$(count pair-now $size)
+    was=$(count "$scratch/pair-then" $size) is=$(count "$scratch/pair-now" $size)
     awk -v s=$size -v n="$is" -v t="$was" 'BEGIN {
         printf "%5d bytes: %d instructions, %d then, %+.2f %%\n", s, n, t, (n / t - 1) * 100
         exit n / t > 1.03 }' || failed=1

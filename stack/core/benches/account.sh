@@ -14,20 +14,13 @@ build() {
     xargs -I{} cp {} "$folder/$1"
 }
 
-# count NAME SIZE: instructions of one exchange.
-count() {
-  valgrind -q --tool=callgrind --callgrind-out-file="$folder/out" "$folder/$1" --bench --profile-time 1 \
-    "pair/$2\$" > /dev/null 2>&1
-  callgrind_annotate --inclusive=yes --tree=calling --threshold=100 "$folder/out" 2> /dev/null | tr -d , |
-    sed -nE 's/^ *([0-9]+) .*=> .*Pair::exchange .*\(([0-9]+)x\).*/\1 \2/p' | sort -n -k2 | tail -1 |
-    awk '{ printf "%.0f", $1 / $2 }'
-}
+. benches/instructions.sh
 
 build with ""
 build without "--cfg tresse_without_account"
 too_much=0
 for size in 50 1200 65536; do
-  with=$(count with $size) without=$(count without $size)
+  with=$(count "$folder/with" $size) without=$(count "$folder/without" $size)
   awk -v s=$size -v w="$with" -v o="$without" \
     'BEGIN { printf "%5d bytes: %d instructions, %d without, %+.2f %%\n", s, w, o, (w / o - 1) * 100
       exit w / o > 1.01 }' || too_much=1
