@@ -131,8 +131,9 @@ class Pages:
 
         def value(note):
             row = next((row for row in note.splitlines() if row.startswith(name + ": ")), None)
-            found = re.match(r"-?[\d.]+(e[-+]\d+)?", row[len(name) + 2:]) if row else None
-            return float(found[0]) if found else None
+            # "≥" is of what was not over when the measurement was.
+            found = re.match(r"(?:≥ )?(-?[\d.]+(?:e[-+]\d+)?)", row[len(name) + 2:]) if row else None
+            return float(found[1]) if found else None
 
         for pointer in ("mouse", "touch"):
             browser.point(1, 1)
