@@ -139,19 +139,17 @@ impl AddressChanges {
         };
         let unseen = || under_way().find(|r| r.unseen && fits(r)).map(|r| r.address);
         let added = || under_way().find(|r| fits(r)).map(|r| r.address);
-        // A wildcard says where it is to stay, or what is to go: it leaves from there alone.
-        let is_plain = under_way().all(|r| !r.unseen);
-        let waiting = || {
-            let waiting = self.requests.open().find(|r| fits(r)).map(|r| r.address);
-            waiting.filter(|_| is_plain)
-        };
+        let waits = || self.requests.open().find(|r| fits(r)).map(|r| r.address);
+        // What a wildcard means depends on the address that it leaves from.
+        let wildcard = under_way().any(|r| r.unseen);
+        let new = || if wildcard { added() } else { waits() };
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
         let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
         // Each path has its turn with what is known before each has it with another: sources and paths do not alternate in step.
-        let turns = self.requests.unanswered() / paths.len().max(1) as u32;
+        let turns = self.requests.unanswered() / paths.len() as u32;
         let tries_others = turns % 2 == 1;
         let other = || match tries_others {
-            true => sources.back_again(p.remote()).or_else(waiting).or_else(added),
+            true => sources.back_again(p.remote()).or_else(new),
             false => None,
         };
         unseen()

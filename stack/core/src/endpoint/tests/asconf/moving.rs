@@ -489,6 +489,70 @@ fn what_is_to_be_added_later_asks_if_no_answer_comes_to_others() {
     assert!(remotes(&mut mobile.pair, Side::Z, peer).contains(&a(2)));
 }
 
+/// One network is dead, and the peer has an address in each: each source is tried on each path, so that what works is found
+/// before the association is given up.
+#[test]
+fn every_path_is_asked_from_every_source() {
+    let near = |host: u8| IpAddr::from([10, 0, 0, host]);
+    for (dead, within) in [(0, secs(5)), (1, secs(15))] {
+        let mut mobile = Mobile::over(&config(), 2, &[near(1), near(8), a(1)]);
+        mobile.keep_networks_apart();
+        mobile.pair.run(secs(2));
+        let mut apart = std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true));
+        // Of the network that lives only the new address works, if that is where it is.
+        let works = move |p: &Sent| {
+            let ours = if p.from == Side::A { p.to.source } else { Some(p.to.destination) };
+            ours == Some(if dead == 0 { a(1) } else { near(9) })
+        };
+        mobile.pair.drop = Box::new(move |p| apart(p) || !works(p));
+        mobile.becomes(&[near(1), a(1)]);
+        mobile.becomes(&[near(1), a(1), near(9)]);
+        mobile.exchange(0);
+        mobile.pair.run(within);
+        let peer = mobile.ids[1];
+        let known = remotes(&mut mobile.pair, Side::Z, peer);
+        assert!(!known.contains(&near(8)) && known.contains(&near(9)), "{dead}: {known:?}");
+        mobile.pair.run(secs(60));
+        mobile.expect(0);
+    }
+}
+
+/// Behind a NAT it leaves from where it was, though another address waits to be added: from there a wildcard is of a stranger.
+#[test]
+fn a_wildcard_leaves_from_no_address_that_waits() {
+    let world: IpAddr = [203, 0, 113, 5].into();
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0)], world);
+    let (now, id) = (peer.script.now, peer.script.id);
+    peer.script.end.set_host_addresses(now, &[a(0), a(1), a(2)]);
+    peer.script.end.add_local_address(now, id, a(1)).unwrap();
+    let sent = peer.script.poll();
+    let number = sent.iter().flat_map(Sent::chunks).find_map(|chunk| match chunk {
+        Chunk::Asconf(asconf) => Some(asconf.number),
+        _ => None,
+    });
+    let number = number.expect("ASCONF");
+    let responses = Parameters::new(&[]);
+    let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
+    peer.script.give_datagram(Datagram {
+        source: world,
+        destination: a(0),
+        encapsulation: None,
+        ecn: Ecn::NotEct,
+        packet: bytes.into(),
+    });
+    assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(0), a(1)]);
+    let now = peer.script.now;
+    peer.script.end.remove_local_address(now, id, a(1)).unwrap();
+    let mut sent = peer.script.poll();
+    peer.script.end.add_local_address(now, id, a(2)).unwrap();
+    for _ in 0..3 {
+        sent.extend(peer.script.wait(secs(8)));
+    }
+    let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
+    let sources: Vec<Option<IpAddr>> = asked.map(|p| p.to.source).collect();
+    assert!(sources.len() > 3 && sources.iter().all(|s| *s == Some(a(0))), "{sources:?}");
+}
+
 /// It moves on before it hears that the address before is deleted, and the peer knows neither that one nor the next.
 #[test]
 fn a_request_that_comes_again_names_an_address_that_was_not_deleted() {
