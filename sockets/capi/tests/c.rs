@@ -81,13 +81,16 @@ impl Workshop {
         let test = std::env::current_exe().unwrap();
         let built = test.ancestors().nth(2).unwrap().to_owned();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "-p", "tresse-capi", "-p", "tresse-preload"]);
-        // Who tests the whole workspace has the command already, with other features of its
-        // dependencies, and building it again takes minutes.
-        if std::env::var_os("TRESSE_COMMAND_IS_BUILT").is_none() {
-            cargo.args(["-p", "tresse-cli"]);
+        if std::env::var_os("TRESSE_COMMAND_IS_BUILT").is_some() {
+            // Who tests the whole workspace has built its dependencies with the features of all members. With fewer members
+            // they would have fewer, and be built again, which takes minutes.
+            cargo.args(["build", "--lib", "--bins", "--tests", "--examples"]);
+            cargo.current_dir(sources().join("../.."));
+        } else {
+            cargo.args(["build", "-p", "tresse-capi", "-p", "tresse-preload", "-p", "tresse-cli"]);
+            cargo.current_dir(sources());
         }
-        cargo.arg("--target-dir").arg(built.parent().unwrap()).current_dir(sources());
+        cargo.arg("--target-dir").arg(built.parent().unwrap());
         if built.ends_with("release") {
             cargo.arg("--release");
         }
