@@ -163,7 +163,11 @@ fn types_of_many_files_have_few_methods() {
             found.push(format!("{name}: {methods} methods in {files} files; {allowed}"));
         }
     }
-    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "a method belongs to the value that it is about; a bound is changed with the reason for another method:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]

@@ -209,12 +209,22 @@ fn mechanisms_are_named_by_themselves_alone() {
                 || is_of_mechanism(&source.name, name)
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {
-            let file = source.name.trim_start_matches("core/src/");
             let named = words.iter().filter(|word| names(word, mechanism));
-            found.extend(named.map(|word| (word.clone(), file)));
+            found.extend(named.map(|word| {
+                let kebab = word.replace('_', "-");
+                let says = |line: &str| line.contains(word.as_str()) || line.contains(&kebab);
+                let line = source.lines().take(source.code_lines()).position(says);
+                let line = line.map_or(0, |line| line + 1);
+                format!("{}:{line} says {word}, of the mechanism {mechanism}", source.name)
+            }));
         }
     }
-    assert!(found.is_empty(), "what one has to tell another goes through a hook: {found:?}");
+    assert!(
+        found.is_empty(),
+        "only its own file, the registry, the profile and tests name a mechanism. What one has to tell another goes through a hook \
+         (ARCHITECTURE.md, How to add); what means something else has another word, or a line in HOMONYMS of tidy/mechanisms.rs:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
@@ -285,11 +295,12 @@ fn mechanisms_have_no_other_names() {
     let mut found = Vec::new();
     for source in sources.iter().filter(|source| !source.is_test()) {
         let aliases = aliases(&source.text, &mechanisms);
-        found.extend(aliases.into_iter().map(|alias| (alias, source.name.clone())));
+        found.extend(aliases.into_iter().map(|alias| format!("{}: {alias}", source.name)));
     }
     assert!(
         found.is_empty(),
-        "what it is for is a trait, an enum in the registry, or its own name: {found:?}"
+        "a mechanism has one name; what it is for is a trait, or an enum in the registry:\n{}",
+        found.join("\n")
     );
     let text =
         "pub(crate) use a::rack::{self, Window as Place}; use b::{c::Prr as Rate, D as E, F as _};
@@ -313,9 +324,9 @@ fn no_enum_only_hides_a_name() {
     let mut found = Vec::new();
     for source in super::sources().iter().filter(|source| source.name.starts_with("core/src/")) {
         let lone = lone_variants(&source.text).into_iter();
-        found.extend(lone.map(|name| (name, source.name.clone())));
+        found.extend(lone.map(|name| format!("{}: {name}", source.name)));
     }
-    assert!(found.is_empty(), "one variant is no choice: {found:?}");
+    assert!(found.is_empty(), "an enum with one variant is no choice:\n{}", found.join("\n"));
     assert_eq!(lone_variants("enum One { Prr(Prr) } enum Two { A, B } struct C;"), ["One"]);
 }
 
@@ -343,11 +354,15 @@ fn causes_of_mechanisms_are_given_by_them() {
             if !decides.iter().any(|place| source.name.starts_with(place)) {
                 let named = causes(source, of).into_iter();
                 let named = named.filter(|name| !others.contains(&name.as_str()));
-                found.extend(named.map(|name| (name, source.name.clone())));
+                found.extend(named.map(|name| format!("{}: {of}::{name}", source.name)));
             }
         }
     }
-    assert!(found.is_empty(), "the cause comes from who decides: {found:?}");
+    assert!(
+        found.is_empty(),
+        "the mechanism that decides says why, and what others do for it passes that on:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
