@@ -121,7 +121,7 @@ impl Journal {
             return;
         }
         let path = &mut paths[path];
-        let (before, state) = path.tell();
+        let (before, state) = path.take_change();
         if before == state {
             return;
         }

@@ -164,7 +164,7 @@ impl Association {
             closing.reconfigure(now, &self.config.profile);
         }
         // What Nagle held back may leave.
-        self.paths.opportunity(&self.config.profile);
+        self.paths.begin_opportunity(&self.config.profile);
     }
 
     /// Packets to the peer's address of `path` go to this UDP port, or with `None` directly on IP.

@@ -265,7 +265,7 @@ impl Authenticator {
     }
 
     /// The association was set up, or the peer has restarted: tells if this end authenticates in vain.
-    pub(super) fn tell(&self, journal: &mut Journal) {
+    pub(super) fn warn_if_in_vain(&self, journal: &mut Journal) {
         if self.own.is_some() && !self.is_guarded() {
             journal.event(Event::Authentication(AuthenticationEvent::NotSupported));
         }

@@ -43,7 +43,7 @@ impl Association {
     /// Learns how short memory is. What is held is measured by what moves: who reads has a window, and whose
     /// peer takes data may have some to send.
     #[inline(always)]
-    pub(crate) fn obey(&mut self, now: Time, allowance: Allowance) {
+    pub(crate) fn keep_within(&mut self, now: Time, allowance: Allowance) {
         let is_ample = (allowance.share & self.sender.data().share()) == Allowance::AMPLE.share;
         let is_due = !is_ample || self.receiver.is_epoch_over(now);
         if is_due && !cfg!(tresse_without_account) {
@@ -60,8 +60,8 @@ impl Association {
     fn obey_now(&mut self, now: Time, allowance: Allowance) {
         let stats = &self.journal.stats;
         let is_short = allowance != Allowance::AMPLE;
-        self.sender.obey(now, allowance.share, stats.user_bytes_sent, is_short);
-        self.receiver.obey(now, allowance, stats.user_bytes_received);
+        self.sender.keep_within(now, allowance.share, stats.user_bytes_sent, is_short);
+        self.receiver.keep_within(now, allowance, stats.user_bytes_received);
     }
 
     /// It has just been set up; its peer was told of no more than its share.

@@ -35,8 +35,8 @@ pub(super) fn configure(cx: &mut Common<'_>, path: PathId) {
     }
 }
 
-/// Tells of what has changed since it was told last.
-pub(super) fn tell(journal: &mut Journal, paths: &mut Paths, now: Time) {
+/// Traces what has changed since it was asked last.
+pub(super) fn trace_changes(journal: &mut Journal, paths: &mut Paths, now: Time) {
     for p in paths.iter_mut() {
         let Some((before, told, cause)) = p.mtu_news() else { continue };
         let (path, old, new) = (p.id, before.bytes, told.bytes);

@@ -251,7 +251,7 @@ impl Association {
         self.outbox.clear();
         self.outbox.push(&self.paths, self.origin.path(), Control::CookieEcho);
         self.start_t1(now);
-        self.paths.opportunity(&self.config.profile);
+        self.paths.begin_opportunity(&self.config.profile);
     }
 
     //= RFC 9260 5.1-15 5.1-16 5.1-17
@@ -341,7 +341,7 @@ impl Association {
         self.begin_work(now);
         let (sender, mut cx) = self.sending(now);
         sender.establish(&mut cx);
-        self.paths.opportunity(&self.config.profile);
+        self.paths.begin_opportunity(&self.config.profile);
         if to_be_closed {
             self.begin_shutdown(now);
         }
@@ -382,7 +382,7 @@ impl Association {
         if let Some(code) = self.origin.adaptation() {
             self.journal.peer_event(Event::PeerAdaptation(code));
         }
-        self.extras.authenticator.tell(&mut self.journal);
+        self.extras.authenticator.warn_if_in_vain(&mut self.journal);
         let (mut cx, parts) = self.parts(now);
         if let Some(changes) = &mut parts.extras.changes {
             changes.heed(&mut cx);

@@ -25,7 +25,7 @@ impl Association {
 
     pub(super) fn begin_shutdown(&mut self, now: Time) {
         self.phase.close(Step::Pending);
-        self.paths.opportunity(&self.config.profile); // What Nagle held back is last now.
+        self.paths.begin_opportunity(&self.config.profile); // What Nagle held back is last now.
         self.continue_shutdown(now);
     }
 
@@ -72,7 +72,7 @@ impl Association {
                     if again && !answers {
                         self.answer_repeated_shutdown(now, incoming);
                     }
-                    self.paths.opportunity(&self.config.profile);
+                    self.paths.begin_opportunity(&self.config.profile);
                     self.continue_shutdown(now);
                 }
             }

@@ -46,7 +46,7 @@ impl Association {
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.expire_messages(now);
         if self.journal.is_traced() {
-            path_mtu::tell(&mut self.journal, &mut self.paths, now);
+            path_mtu::trace_changes(&mut self.journal, &mut self.paths, now);
         }
         for path in self.paths.iter_mut() {
             path.bursts.look(now);

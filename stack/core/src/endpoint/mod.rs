@@ -379,7 +379,7 @@ impl Endpoint {
     /// Counters of what belongs to no association.
     pub fn endpoint_stats(&self) -> EndpointStats {
         let mut stats = self.stats.clone();
-        self.roll.tell(&mut stats);
+        self.roll.count_into(&mut stats);
         stats
     }
 

@@ -111,7 +111,7 @@ impl Roll {
     }
 
     /// What an endpoint counts of its associations.
-    pub(super) fn tell(&self, stats: &mut EndpointStats) {
+    pub(super) fn count_into(&self, stats: &mut EndpointStats) {
         stats.associations_begun = self.begun;
         stats.associations_ended = self.ended;
         stats.aborted_for_memory = self.aborted_for_memory;
@@ -209,7 +209,7 @@ impl Roll {
     ) -> Result<(), SendError> {
         let a = self.associations.get_mut(id).ok_or(NoAssociation)?;
         if self.account.is_short() || a.is_bounded() {
-            a.obey(now, self.account.allowance(self.index.len()));
+            a.keep_within(now, self.account.allowance(self.index.len()));
         }
         self.account.expect(growth(0) + payload.len());
         a.send(now, stream, payload, options)?;
@@ -229,7 +229,7 @@ impl Roll {
     ) -> Option<ReceivedMessage> {
         let a = self.associations.get_mut(id)?;
         if self.account.is_short() {
-            a.obey(now, self.account.allowance(self.index.len()));
+            a.keep_within(now, self.account.allowance(self.index.len()));
         }
         let message = a.recv();
         message.as_ref()?;
@@ -263,7 +263,7 @@ impl Roll {
     ) {
         let allowance = self.allowance();
         if let Some(a) = self.associations.get_mut(id) {
-            a.obey(now, allowance);
+            a.keep_within(now, allowance);
             take(a);
         }
         self.settle_to_be_polled(now, ports, id);
@@ -274,7 +274,7 @@ impl Roll {
         while let Some(id) = self.agenda.take_due(now) {
             if let Some(a) = self.associations.get_mut(id) {
                 a.listing.register(None);
-                a.obey(now, self.account.allowance(self.index.len()));
+                a.keep_within(now, self.account.allowance(self.index.len()));
                 a.handle_timeout(now);
             }
             self.settle(now, ports, id);
@@ -334,7 +334,7 @@ impl Roll {
         while let Some(id) = self.agenda.sender() {
             let packet = self.associations.get_mut(id).and_then(|a| {
                 let Some(allowance) = short else { return a.poll_transmit(now, buffer) };
-                a.obey(now, allowance);
+                a.keep_within(now, allowance);
                 let packet = a.poll_transmit(now, buffer);
                 self.account.touch(id, a);
                 packet

@@ -308,8 +308,8 @@ impl Path {
     }
 
     /// The state before, as it was told last, and the one that is told now.
-    pub(crate) fn tell(&mut self) -> (PathState, PathState) {
-        self.reachability.tell(&self.settings)
+    pub(crate) fn take_change(&mut self) -> (PathState, PathState) {
+        self.reachability.take_change(&self.settings)
     }
 
     /// Takes other settings, and returns those before. They hold at once, also for errors that there are.

@@ -203,7 +203,7 @@ impl Paths {
 
     /// An opportunity to send came: Max.Burst packets may leave on each of them, all that can if that is 0. Credit
     /// that is not used is taken back when it is over; several SACKs handled before it add up.
-    pub(crate) fn opportunity(&mut self, profile: &Profile) {
+    pub(crate) fn begin_opportunity(&mut self, profile: &Profile) {
         let packets = profile.limits.max_burst as usize;
         for path in self.iter_mut() {
             let bytes = packets * path.pmdcs();

@@ -99,7 +99,7 @@ impl Reachability {
     }
 
     /// The state before, as it was told last, and the one that is told now.
-    pub(super) fn tell(&mut self, settings: &PathSettings) -> (PathState, PathState) {
+    pub(super) fn take_change(&mut self, settings: &PathSettings) -> (PathState, PathState) {
         let state = self.state(settings);
         // That it is active is news of an address only once it was not.
         let begun = match (self.confirmed, state) {

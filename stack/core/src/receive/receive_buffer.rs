@@ -47,7 +47,7 @@ impl ReceiveBuffer {
     }
 
     /// What it may hold from now on.
-    pub(super) const fn obey(&mut self, allowance: Allowance) {
+    pub(super) const fn keep_within(&mut self, allowance: Allowance) {
         self.allowance = allowance;
     }
 

@@ -14,10 +14,10 @@ impl Receiver {
     }
 
     /// Learns how short memory is, after the application has read this many bytes: what it may hold is measured by that.
-    pub(crate) fn obey(&mut self, now: Time, allowance: Allowance, read: u64) {
+    pub(crate) fn keep_within(&mut self, now: Time, allowance: Allowance, read: u64) {
         self.reading.note(now, read);
         let share = allowance.share.max(self.reading.ahead());
-        self.buffer.obey(Allowance { share, ..allowance });
+        self.buffer.keep_within(Allowance { share, ..allowance });
     }
 
     /// The peer was told of a window of this many bytes when the association was set up.

@@ -236,7 +236,7 @@ impl Recovery {
         sample: Duration,
         srtt: Duration,
     ) -> RtoMin {
-        self.advisors.on_measured(path);
+        self.advisors.on_rtt(path);
         let before = self.moving_bound();
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_rtt(sample, srtt);

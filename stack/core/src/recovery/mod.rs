@@ -288,7 +288,7 @@ trait Advisor {
     /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
     fn on_premature_timeout(&mut self, _seq: u64) {}
     /// An RTT was measured on `path`.
-    fn on_measured(&mut self, _path: PathId) {}
+    fn on_rtt(&mut self, _path: PathId) {}
     /// `path` is gone.
     fn on_path_gone(&mut self, _path: PathId) {}
 

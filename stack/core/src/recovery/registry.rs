@@ -195,8 +195,8 @@ macro_rules! advisors {
                 $(self.$field.on_premature_timeout(seq);)*
             }
 
-            fn on_measured(&mut self, path: PathId) {
-                $(self.$field.on_measured(path);)*
+            fn on_rtt(&mut self, path: PathId) {
+                $(self.$field.on_rtt(path);)*
             }
 
             fn on_path_gone(&mut self, path: PathId) {

@@ -234,9 +234,9 @@ impl Outbound {
     }
 
     /// Learns how short memory is, after this many bytes of user data.
-    pub(super) fn obey(&mut self, now: Time, share: usize, sent: u64) {
+    pub(super) fn keep_within(&mut self, now: Time, share: usize, sent: u64) {
         let taken = sent.saturating_sub(self.buffered() as u64);
-        self.buffer.obey(now, share, taken);
+        self.buffer.keep_within(now, share, taken);
     }
 
     /// Bytes of memory beside its own.

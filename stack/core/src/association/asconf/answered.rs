@@ -47,7 +47,7 @@ impl AddressChanges {
                 for local in &granted {
                     addresses.spread_to(cx, *local);
                 }
-                cx.paths.opportunity(cx.profile());
+                cx.paths.begin_opportunity(cx.profile());
                 self.follow_answers(cx, addresses, !granted.is_empty(), has_failed);
                 self.pursue(cx, addresses);
             }

@@ -23,7 +23,7 @@ impl AddressChanges {
         if wanted || !cx.paths[cx.paths.primary()].is_confirmed() {
             cx.set_primary(path);
         }
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 
     /// The association is set up, or begins again: the peer may have said where it would like data to come to.

@@ -154,7 +154,7 @@ impl Reconfiguration {
             Parameter::AddOutgoingStreams(add) | Parameter::AddIncomingStreams(add) => add.request,
             Parameter::ReconfigurationResponse(response) => {
                 if self.on_response(cx, halves, response)? {
-                    cx.paths.opportunity(cx.profile());
+                    cx.paths.begin_opportunity(cx.profile());
                     self.go_on(cx, halves)?;
                 }
                 return Ok(None);

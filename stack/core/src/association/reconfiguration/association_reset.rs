@@ -62,7 +62,7 @@ impl Reconfiguration {
         }
         let event = halves.association_event(ReconfigurationOutcome::Performed);
         self.tell_after_reading(cx, halves, event);
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
         Some(request)
     }
 }

@@ -37,7 +37,7 @@ impl Advisor for ThinNoBackoff {
         ThinNoBackoff(SmallVec::new())
     }
 
-    fn on_measured(&mut self, path: PathId) {
+    fn on_rtt(&mut self, path: PathId) {
         self.on_path_gone(path);
     }
 
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(expire(&profile, &mut own, &[7]), 0, "the first one");
         assert_eq!(expire(&profile, &mut own, &[]), 0);
         assert_eq!(expire(&profile, &mut own, &[3]), path.bit());
-        own.on_measured(path);
+        own.on_rtt(path);
         assert_eq!(expire(&profile, &mut own, &[7]), 0, "the RTT is known");
         own.on_path_gone(path);
         assert_eq!(expire(&profile, &mut own, &[7]), 0);

@@ -229,7 +229,7 @@ impl Abandonment {
             self.report(cx, policy, failure);
         }
         self.move_on(cx, data);
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 
     /// A message was given up: it is counted, and the application told.

@@ -89,7 +89,7 @@ impl SendBuffer {
     }
 
     /// Learns how short memory is; the peer has taken this many bytes since the association began.
-    pub(in crate::send) fn obey(&mut self, now: Time, share: usize, taken: u64) {
+    pub(in crate::send) fn keep_within(&mut self, now: Time, share: usize, taken: u64) {
         self.share = share;
         self.taken.note(now, taken);
     }

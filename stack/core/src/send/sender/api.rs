@@ -32,7 +32,7 @@ impl Sender {
             gate::watch_window(&mut self.zero_window, cx, &self.data);
         }
         if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
-            cx.paths.opportunity(cx.profile());
+            cx.paths.begin_opportunity(cx.profile());
         }
     }
 
@@ -76,8 +76,8 @@ impl Sender {
     }
 
     /// Learns how short memory is, after this many bytes of user data; where it `is_short`, what is not needed is given back.
-    pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64, is_short: bool) {
-        self.data.obey(now, share, sent);
+    pub(crate) fn keep_within(&mut self, now: Time, share: usize, sent: u64, is_short: bool) {
+        self.data.keep_within(now, share, sent);
         if is_short {
             self.data.shrink_if_idle();
         }
@@ -136,7 +136,7 @@ impl Sender {
         if self.abandonment.owed(path).is_some() {
             self.forward_after_timeout(cx, path);
         }
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 
     /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.
@@ -146,7 +146,7 @@ impl Sender {
                 self.lose(cx, seq, LossCause::PathFailure);
             }
         }
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 
     /// The peer lives, and lacks the first chunk that is outstanding: it leaves again if it is older than an RTO

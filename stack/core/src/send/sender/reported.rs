@@ -32,7 +32,7 @@ impl Sender {
         if !taken || self.lose(cx, seq, LossCause::PacketDropReport) == 0 {
             return false;
         }
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
         true
     }
 

@@ -61,7 +61,7 @@ impl Sender {
             let effects = self.after_acks(cx, &mut work, marks);
             self.resend_dropped_probe(cx);
             gate::watch_window(&mut self.zero_window, cx, &self.data);
-            cx.paths.opportunity(cx.profile());
+            cx.paths.begin_opportunity(cx.profile());
             effects
         });
         self.work = Some(work);

@@ -79,7 +79,7 @@ impl Sender {
                 for seq in self.data.in_flight(path) {
                     self.lose(cx, seq, SilenceFacts::CAUSE);
                 }
-                cx.paths.opportunity(cx.profile());
+                cx.paths.begin_opportunity(cx.profile());
                 asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.

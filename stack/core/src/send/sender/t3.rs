@@ -163,6 +163,6 @@ impl Sender {
         }
         self.overrides.retransmit(cx.profile());
         self.forward_after_timeout(cx, path);
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 }

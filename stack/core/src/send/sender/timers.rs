@@ -38,7 +38,7 @@ impl Sender {
         let now = cx.now;
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
         if self.zero_window.on_timer(now) {
-            cx.paths.opportunity(cx.profile());
+            cx.paths.begin_opportunity(cx.profile());
         }
         if due(cx.paths.question_deadline()) {
             let path = cx.paths.data_path();
@@ -90,7 +90,7 @@ impl Sender {
             cx.arm_t3(path, &self.zero_window);
         }
         self.act_on_losses(cx, &mut decisions);
-        cx.paths.opportunity(cx.profile());
+        cx.paths.begin_opportunity(cx.profile());
     }
 
     /// That of the recovery algorithms.
