@@ -33,21 +33,23 @@
 //!
 //! A loss says that the queue overflowed, or nothing at all of it: either way the window need not
 //! fall below what the path holds without a queue (TCP Westwood+, Grieco & Mascolo 2004), unless losses come
-//! more often than they would to a flow of RFC 9260 that fills the path ([`pressure`](super::pressure)):
+//! more often than they would to a flow of RFC 9260 that fills the path ([`pressure`](pressure)):
 //! `ssthresh = max(ssthresh of the controller, min(cwnd, bdp, kept))`.
 //!
-//! Where another flow fills the queue ([`rivals`](super::rivals)) nothing of this limits, paces or spares: the congestion
+//! Where another flow fills the queue ([`rivals`](rivals)) nothing of this limits, paces or spares: the congestion
 //! window competes alone.
 
+mod pressure;
 mod rates;
+mod rivals;
 mod trials;
 
 use std::time::Duration;
 
+use self::pressure::Pressure;
 use self::rates::Rates;
+use self::rivals::Rivals;
 use self::trials::Trials;
-use super::pressure::Pressure;
-use super::rivals::Rivals;
 use super::window::FlightLimit;
 use crate::profile::MultipathParameters;
 use crate::scoreboard::PathAck;

@@ -1,7 +1,7 @@
 //! Whether somebody else fills the queue of a path.
 //!
 //! Idea: who keeps the queue short yields to a flow that fills it, as loss-based ones do, and starves. Our own packets
-//! wait no longer than what [`queue_limit`](super::queue_limit) lets into the queue. If all wait longer, round for round, the
+//! wait no longer than what [`queue_limit`](super) lets into the queue. If all wait longer, round for round, the
 //! path drains; if even what left after that comes late, the queue is not ours, and the congestion window alone
 //! rules until a round sees the queue empty (the mode switching of Copa, Arun & Balakrishnan 2018 §2.2, with
 //! our own limit as the measure).
