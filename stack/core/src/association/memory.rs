@@ -47,7 +47,7 @@ impl Association {
         let is_ample = (allowance.share & self.sender.data().share()) == Allowance::AMPLE.share;
         let is_due = !is_ample || self.receiver.is_epoch_over(now);
         if is_due && !cfg!(tresse_without_account) {
-            self.obey_now(now, allowance); // Otherwise nothing is short, nor was it: once in an epoch is enough.
+            self.keep_within_now(now, allowance); // Otherwise nothing is short, nor was it: once in an epoch is enough.
         }
     }
 
@@ -57,7 +57,7 @@ impl Association {
         self.sender.data().share() != Allowance::AMPLE.share
     }
 
-    fn obey_now(&mut self, now: Time, allowance: Allowance) {
+    fn keep_within_now(&mut self, now: Time, allowance: Allowance) {
         let stats = &self.journal.stats;
         let is_short = allowance != Allowance::AMPLE;
         self.sender.keep_within(now, allowance.share, stats.user_bytes_sent, is_short);
