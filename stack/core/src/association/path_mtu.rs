@@ -38,7 +38,7 @@ pub(super) fn configure(cx: &mut Common<'_>, path: PathId) {
 /// Traces what has changed since it was asked last.
 pub(super) fn trace_changes(journal: &mut Journal, paths: &mut Paths, now: Time) {
     for p in paths.iter_mut() {
-        let Some((before, told, cause)) = p.mtu_news() else { continue };
+        let Some((before, told, cause)) = p.mtu.news() else { continue };
         let (path, old, new) = (p.id, before.bytes, told.bytes);
         if old != new {
             journal.trace(now, || TraceEvent::Mtu { path, old, new, cause });

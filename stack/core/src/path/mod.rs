@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
-use crate::ids::{MtuCause, PathId, PathState};
+use crate::ids::{PathId, PathState};
 use crate::profile::Profile;
 use crate::settings::PathSettings;
 use crate::stats::{PathCounters, PathStats};
@@ -40,7 +40,7 @@ pub(crate) use buffer_splitting::share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
-use mtu::{Headers, Mtu, MtuTold};
+use mtu::{Headers, Mtu};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
 pub(crate) use patience::{StandardTimer, StandardTimers};
@@ -65,7 +65,6 @@ pub(crate) struct Path {
     pub(crate) window: Window,
     pub(crate) bursts: Bursts,
     pub(crate) mtu: Mtu,
-    pub(crate) mtu_told: MtuTold,
     pub(crate) timed: Timed,
     pub(crate) t3: T3,
     pub(crate) heartbeat: HeartbeatState,
@@ -97,7 +96,6 @@ impl Path {
             calm: Calm::default(),
             window: Window::new(control, &config.profile.congestion, limit),
             bursts: Bursts::new(multipath, concurrent, sets_rate),
-            mtu_told: mtu.told(),
             mtu,
             timed: Timed::default(),
             t3: T3::default(),
@@ -112,9 +110,9 @@ impl Path {
         let address = self.address.restarted();
         let (remote, local) = (address.remote(), address.local());
         let fresh = Path::new(id, remote, local, address.encapsulation(), config);
-        let (reachability, mtu_told) = (Reachability::new(self.is_confirmed()), self.mtu_told);
-        let mut path = Path { address, reachability, settings, mtu_told, ..fresh };
-        path.change_mtu(|own, headers| *own = Mtu::new(&settings, headers));
+        let reachability = Reachability::new(self.is_confirmed());
+        let mut path = Path { address, reachability, settings, ..fresh };
+        path.change_mtu(|own, headers| *own = self.mtu.anew(&settings, headers));
         path
     }
 
@@ -178,13 +176,6 @@ impl Path {
     pub(crate) fn on_black_hole(&mut self, now: Time) {
         self.change_mtu(|own, headers| own.on_black_hole(now, headers));
         self.counters.mtu_black_holes += 1;
-    }
-
-    /// What has changed of its MTU since that was asked last: as it was, as it is, and why.
-    pub(crate) fn mtu_news(&mut self) -> Option<(MtuTold, MtuTold, MtuCause)> {
-        let told = self.mtu.told();
-        let before = std::mem::replace(&mut self.mtu_told, told);
-        (told != before).then(|| (before, told, self.mtu.cause()))
     }
 
     /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody

@@ -70,6 +70,7 @@ pub(crate) struct Mtu {
     search: Option<Search>,
     /// What changed it last.
     cause: MtuCause,
+    told: MtuTold,
 }
 
 /// What those who trace are told of it.
@@ -79,14 +80,32 @@ pub(crate) struct MtuTold {
     pub(crate) state: Option<MtuSearchState>,
 }
 
+impl MtuTold {
+    fn of(bytes: usize, search: Option<&Search>) -> MtuTold {
+        MtuTold { bytes, state: search.map(Search::state) }
+    }
+}
+
 impl Mtu {
     pub(super) fn new(settings: &PathSettings, headers: Headers) -> Mtu {
         let search = Search::of(settings);
         let bytes = search.as_ref().map_or(settings.mtu, Search::base);
-        let max_packet = headers.max_packet(bytes);
-        let fixed = settings.mtu_discovery == MtuDiscovery::Off;
-        let cause = MtuCause::Configured;
-        Mtu { bytes, beneath: false, raise_at: None, max_packet, reserve: 0, fixed, search, cause }
+        Mtu {
+            bytes,
+            beneath: false,
+            raise_at: None,
+            max_packet: headers.max_packet(bytes),
+            fixed: settings.mtu_discovery == MtuDiscovery::Off,
+            reserve: 0,
+            told: MtuTold::of(bytes, search.as_ref()),
+            search,
+            cause: MtuCause::Configured,
+        }
+    }
+
+    /// Nothing is known any more, but for what was told.
+    pub(super) fn anew(&self, settings: &PathSettings, headers: Headers) -> Mtu {
+        Mtu { told: self.told, ..Mtu::new(settings, headers) }
     }
 
     /// Other settings hold. What is known to be too large is not believed to fit because of that, unless nobody is to find out.
@@ -94,7 +113,7 @@ impl Mtu {
         let is_known = self.search.is_some() || self.raise_at.is_some();
         let before = self.bytes;
         let (beneath, reserve) = (self.beneath, self.reserve);
-        *self = Mtu { beneath, ..Mtu::new(settings, headers) };
+        *self = Mtu { beneath, ..self.anew(settings, headers) };
         self.reserve(reserve, headers);
         if self.fixed {
             self.beneath = false;
@@ -109,7 +128,7 @@ impl Mtu {
     pub(super) fn start_over(&mut self, settings: &PathSettings, headers: Headers) {
         if self.search.is_some() {
             let (reserve, before) = (self.reserve, self.bytes);
-            *self = Mtu::new(settings, headers);
+            *self = self.anew(settings, headers);
             self.reserve(reserve, headers);
             self.set(before.min(self.bytes), headers, MtuCause::Source);
         }
@@ -120,14 +139,11 @@ impl Mtu {
         self.bytes
     }
 
-    /// What is to be told of it.
-    pub(super) fn told(&self) -> MtuTold {
-        MtuTold { bytes: self.bytes, state: self.search.as_ref().map(Search::state) }
-    }
-
-    /// What changed it last.
-    pub(super) const fn cause(&self) -> MtuCause {
-        self.cause
+    /// What has changed since that was asked last: as it was, as it is, and why.
+    pub(crate) fn news(&mut self) -> Option<(MtuTold, MtuTold, MtuCause)> {
+        let told = MtuTold::of(self.bytes, self.search.as_ref());
+        let before = std::mem::replace(&mut self.told, told);
+        (told != before).then_some((before, told, self.cause))
     }
 
     /// Bytes of the largest SCTP packet that is made; one that fits, less what is kept free.
