@@ -28,12 +28,13 @@ struct Leaving {
     whole: bool,
     /// The shared key to authenticate it with, if not the active one.
     key: Option<u16>,
+    ecn: Ecn,
 }
 
 impl Leaving {
     /// As any packet on this path.
     const fn on(path: PathId) -> Leaving {
-        Leaving { path, source: None, back: None, whole: false, key: None }
+        Leaving { path, source: None, back: None, whole: false, key: None, ecn: Ecn::NotEct }
     }
 }
 
@@ -67,13 +68,10 @@ impl Association {
         self.seal(buffer);
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
-        let ect = self.paths[leaving.path].window.marks_mut().take_leaving();
         let counters = &mut self.paths[leaving.path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
-        //= RFC 3168 5-1 6.1.2-1
-        let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
-        let transmit = self.transmit(leaving, buffer.len(), ecn);
+        let transmit = self.transmit(leaving, buffer.len());
         self.paths[leaving.path].timed.on_packet(buffer.len(), transmit.fragment);
         Some(transmit)
     }
@@ -81,8 +79,8 @@ impl Association {
     //= RFC 8899 3-3
     /// Where a packet of this many bytes goes, and how. A path whose MTU has shrunk has it fragmented (§6.9, RFC 1191, RFC 8201); a
     /// probe MUST NOT be, however large.
-    fn transmit(&self, leaving: Leaving, len: usize, ecn: Ecn) -> Transmit {
-        let Leaving { path, source, back, whole, .. } = leaving;
+    fn transmit(&self, leaving: Leaving, len: usize) -> Transmit {
+        let Leaving { path, source, back, whole, ecn, .. } = leaving;
         let p = &self.paths[path];
         // From an address that has gone since, nothing can leave.
         let source = source.filter(|source| !self.addresses().sources().has_lost(*source));
@@ -137,10 +135,10 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.write(&mut cx, &mut packet, &plan);
         let empty = packet.is_empty() && !has_control;
-        let key = sender.finish(&mut cx, packet);
+        let (key, ecn) = sender.finish(&mut cx, packet);
         // An empty packet would be offered for ever; the rules of what may leave never agree on one.
         debug_assert!(!empty);
-        (!empty).then_some(Leaving { key, ..Leaving::on(path) })
+        (!empty).then_some(Leaving { key, ecn, ..Leaving::on(path) })
     }
 
     fn begin_data<'b>(&self, now: Time, path: PathId, buffer: &'b mut Vec<u8>) -> DataPacket<'b> {
@@ -172,7 +170,7 @@ impl Association {
         sender.write_forward(&mut cx, &mut packet);
         self.write_sack(packet.writer(), path);
         let (sender, mut cx) = self.sending(now);
-        let key = sender.finish(&mut cx, packet);
-        Some(Leaving { key, ..Leaving::on(path) })
+        let (key, ecn) = sender.finish(&mut cx, packet);
+        Some(Leaving { key, ecn, ..Leaving::on(path) })
     }
 }

@@ -58,8 +58,6 @@ pub(crate) struct PathMarks {
     silent: u32,
     /// ECT packets vanish: no more leave.
     given_up: bool,
-    /// The packet being written is ECT.
-    leaving: bool,
     /// The highest sequence number outstanding when the window was cut last, and when a mark last cut it.
     cut_until: u64,
     marked_until: u64,
@@ -76,15 +74,9 @@ impl PathMarks {
         !self.given_up
     }
 
-    /// The packet being written is ECT, and its lowest chunk is the new one `seq`.
+    /// An ECT packet leaves, whose lowest chunk is the new one `seq`.
     pub(crate) fn on_sent(&mut self, seq: u64) {
-        self.leaving = true;
         self.from.get_or_insert(seq);
-    }
-
-    /// Whether the packet that was written is ECT.
-    pub(crate) fn take_leaving(&mut self) -> bool {
-        std::mem::take(&mut self.leaving)
     }
 
     /// Of the chunks that a SACK acknowledged `seq` was sent last; one of them left in an `ect` packet, and not again.
@@ -239,7 +231,6 @@ mod tests {
         let mut marks = PathMarks::default();
         assert!(!marks.on_ack(4, false), "sent before any ECT packet");
         marks.on_sent(5);
-        assert!(marks.take_leaving() && !marks.take_leaving());
         assert!(!marks.on_ack(5, false) && !marks.on_ack(6, false));
         assert!(marks.may_leave());
         assert!(marks.on_ack(7, false));

@@ -7,6 +7,7 @@ use tresse_wire::{Cwr, Ecne};
 
 use super::context::Context;
 use super::outbound::{MAX_TSNS, Outbound};
+use crate::datagram::Ecn;
 use crate::event::TraceEvent;
 use crate::ids::{PathId, WindowCause};
 use crate::scoreboard::{PathAck, Scoreboard};
@@ -81,21 +82,23 @@ impl Context<'_> {
         }
     }
 
-    //= RFC 3168 5.2-1 5.2-2 6.1.1-8 6.1.4-1 6.1.5-1 6.1.5-2 6.1.6-1
-    /// A packet of nothing but new chunks leaves on `path`, the lowest of them `seq`: it may be ECT.
+    //= RFC 3168 5-1 5.2-1 5.2-2 6.1.1-8 6.1.2-1 6.1.4-1 6.1.5-1 6.1.5-2 6.1.6-1
+    /// A packet of nothing but new chunks leaves on `path`, the lowest of them `seq`: whether it is ECT.
     ///
     /// RFC 3168 §6.1.5: "ECN-capable TCP implementations MUST NOT set either ECT codepoint [...] for retransmitted data
     /// packets"; §6.1.6: nor for window probes.
-    pub(super) fn mark_capable(&mut self, data: &mut Outbound, path: PathId, seq: u64) {
+    pub(super) fn mark_capable(&mut self, data: &mut Outbound, path: PathId, seq: u64) -> Ecn {
         let p = &mut self.paths[path];
-        if data.capabilities().chosen.ecn
+        let capable = data.capabilities().chosen.ecn
             && self.state.may_send_data()
-            && p.window.marks().may_leave()
-        {
-            p.window.marks_mut().on_sent(seq);
-            data.board_mut().mark_ect(seq);
-            p.counters.ect_packets_sent += 1;
-            self.journal.stats.ect_packets_sent += 1;
+            && p.window.marks().may_leave();
+        if !capable {
+            return Ecn::NotEct;
         }
+        p.window.marks_mut().on_sent(seq);
+        data.board_mut().mark_ect(seq);
+        p.counters.ect_packets_sent += 1;
+        self.journal.stats.ect_packets_sent += 1;
+        Ecn::Ect0
     }
 }

@@ -127,8 +127,8 @@ impl Association {
         if echo || data_fits {
             sender.write_beside(&mut cx, &mut packet);
         }
-        let key = sender.finish(&mut cx, packet);
-        Leaving { source, key, ..Leaving::on(path) }
+        let (key, ecn) = sender.finish(&mut cx, packet);
+        Leaving { source, key, ecn, ..Leaving::on(path) }
     }
 
     /// Adds the control chunks that wait and leave on the same path from the same source, as long as they fit.

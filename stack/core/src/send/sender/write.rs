@@ -7,6 +7,7 @@ mod packet;
 use tresse_wire::{DataFlags, padded};
 
 use super::Sender;
+use crate::datagram::Ecn;
 use crate::event::TraceEvent;
 use crate::ids::PathId;
 use crate::path::Paths;
@@ -272,23 +273,30 @@ impl Sender {
         });
     }
 
-    /// The packet is complete. Returns the shared key to authenticate it with, if its chunks name one.
-    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) -> Option<u16> {
+    /// The packet is complete. Returns the shared key to authenticate it with, if its chunks name one, and whether it may be
+    /// marked.
+    pub(crate) fn finish(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: DataPacket<'_>,
+    ) -> (Option<u16>, Ecn) {
         let DataPacket { path, writer, carried } = packet;
         writer.finish_without_checksum();
+        let mut ecn = Ecn::NotEct;
         if !carried.is_empty() {
+            if carried.retransmitted + carried.copies == 0 && !carried.unmarked {
+                let lowest = carried.highest + 1 - u64::from(carried.new);
+                ecn = cx.mark_capable(&mut self.data, path, lowest);
+            }
             self.on_left(cx, path, &carried);
         }
-        carried.key
+        (carried.key, ecn)
     }
 
     /// A packet with these chunks leaves.
     fn on_left(&mut self, cx: &mut Context<'_>, path: PathId, carried: &Carried) {
         if let Some(cause) = carried.cause {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
-        }
-        if carried.retransmitted + carried.copies == 0 && !carried.unmarked {
-            cx.mark_capable(&mut self.data, path, carried.highest + 1 - u64::from(carried.new));
         }
         let flight = self.data.board().flight(path);
         let waits = self.data.board().first_lost().is_some() || !self.data.queue().rests();
