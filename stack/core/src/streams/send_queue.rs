@@ -48,8 +48,6 @@ pub(crate) struct SendQueue {
     lifetimes: BTreeSet<(Time, u64, Place)>,
     /// Where messages wait that may be given up for others.
     priorities: Priorities,
-    /// Policy of the message that began to leave last, and the end of its lifetime.
-    latest: (Policy, Time),
     /// The message of which a part has left, and which goes on at once.
     begun: Option<Begun>,
     /// Those that wait for their turn again, if messages are interleaved.
@@ -59,7 +57,7 @@ pub(crate) struct SendQueue {
     table: StreamTable<OutStream>,
     /// What waits for the end of a reset of streams (RFC 6525), if one is under way.
     parked: Option<Box<Parked>>,
-    /// A message has named its shared key, or an address.
+    /// A message has named its shared key, an address, or a policy.
     names: Named,
 }
 
@@ -68,6 +66,7 @@ pub(crate) struct SendQueue {
 struct Named {
     keys: bool,
     addresses: bool,
+    policies: bool,
 }
 
 impl SendQueue {
@@ -80,7 +79,6 @@ impl SendQueue {
             which: scheduler,
             lifetimes: BTreeSet::new(),
             priorities: Priorities::default(),
-            latest: (Policy::Full, Time::FAR_FUTURE),
             begun: None,
             open: None,
             bytes: 0,
@@ -219,6 +217,7 @@ impl SendQueue {
         self.names.keys |= key.is_some();
         self.names.addresses |= destination.is_some();
         let (policy, time) = Policy::of(reliability.unwrap_or_default());
+        self.names.policies |= policy != Policy::Full;
         let lifetime = match (lifetime, time) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -285,6 +284,16 @@ impl SendQueue {
     #[inline]
     pub(crate) fn next_destination(&self) -> Option<IpAddr> {
         if self.names.addresses { self.next_message()?.0.destination } else { None }
+    }
+
+    /// The policy of its message, and the end of the lifetime of that; `None` if it is to arrive in any case.
+    #[inline]
+    pub(crate) fn next_policy(&self) -> Option<(Policy, Time)> {
+        if !self.names.policies {
+            return None;
+        }
+        let (message, _) = self.next_message()?;
+        (message.policy != Policy::Full).then_some((message.policy, message.until))
     }
 
     /// The message that it belongs to, and how many bytes of that have left.
@@ -356,7 +365,6 @@ impl SendQueue {
             self.lifetimes.remove(&(message.until, number, place));
         }
         self.priorities.remove(message.policy, number);
-        self.latest = (message.policy, message.until);
         let state = self.table.get_mut(message.stream);
         let mut mid = Mid(0);
         // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.

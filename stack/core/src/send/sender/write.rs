@@ -18,7 +18,6 @@ use crate::send::context::Context;
 use crate::send::gate::Gate;
 use crate::send::zero_window;
 use crate::state::State;
-use crate::streams::send_queue::Policy;
 pub(super) use chunk::write_chunk;
 use packet::{Carried, What};
 pub(crate) use packet::{DataPacket, Plan};
@@ -190,6 +189,7 @@ impl Sender {
             if carried.new > 0 && !cx.config.bundling {
                 break;
             }
+            let policy = self.data.queue().next_policy();
             let Some(mut chunk) = self.data.queue_mut().next(max_payload) else { break };
             let (stream, flags) = (chunk.stream, chunk.flags);
             carried.key = chunk.key;
@@ -202,12 +202,11 @@ impl Sender {
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
             chunk.flags.immediate = false;
-            let policy = self.data.queue().latest_policy();
             let ends = (flags.beginning, flags.ending);
             let interleaved = self.data.board().is_interleaved();
             write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
             self.data.board_mut().record_new(now, path, chunk);
-            if policy.0 != Policy::Full {
+            if let Some(policy) = policy {
                 self.abandonment.note_policy(&mut self.data, seq, stream, policy, ends);
             }
             self.note_new(cx, path, seq, len, probes_window, carried);

@@ -6,14 +6,8 @@ use super::SendQueue;
 use super::policy::Policy;
 use crate::chunk::NewChunk;
 use crate::event::SendFailure;
-use crate::time::Time;
 
 impl SendQueue {
-    /// Policy of the message of the chunk that [`next`](Self::next) returned last, and the end of its lifetime.
-    pub(crate) const fn latest_policy(&self) -> (Policy, Time) {
-        self.latest
-    }
-
     /// Messages that wait and have a priority, the least important first: their numbers and bytes.
     pub(crate) fn by_priority(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
         self.priorities.iter()

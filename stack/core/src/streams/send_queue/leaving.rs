@@ -24,7 +24,6 @@ impl SendQueue {
     pub(super) fn go_on(&mut self, line: StreamId, max_payload: usize) -> Option<Begun> {
         let stream = self.goes_on(line)?.message.stream;
         let begun = self.open.as_mut()?.take(stream)?;
-        self.latest = (begun.message.policy, begun.message.until);
         let left = begun.message.payload.len() - begun.taken;
         self.turns.begin(self.table.get(stream).value, left.min(max_payload));
         Some(begun)
