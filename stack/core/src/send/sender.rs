@@ -30,7 +30,7 @@ pub(crate) use write::{DataPacket, Plan};
 
 /// What a SACK carries beside acknowledgements.
 #[derive(Clone, Copy, Debug)]
-struct SackMarks {
+struct SackSigns {
     /// TSecr of the packet's TIMESTAMP chunk.
     timestamp_echo: Option<u32>,
     /// The R bit.

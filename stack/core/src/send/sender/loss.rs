@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::{SackMarks, Sender, Work};
+use super::{SackSigns, Sender, Work};
 use crate::event::TraceEvent;
 use crate::ids::{LossCause, PathId, WindowCause};
 use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, SpuriousFinding, Trigger};
@@ -19,12 +19,12 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         work: &mut Work,
-        marks: SackMarks,
+        signs: SackSigns,
         was_in_recovery: bool,
     ) -> bool {
         let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
-        let strikes = cx.strategy.strikes(cx.profile(), outcome, marks.packets, was_in_recovery);
+        let strikes = cx.strategy.strikes(cx.profile(), outcome, signs.packets, was_in_recovery);
         let struck = strikes.apply(self.data.board_mut(), outcome);
         decisions.clear();
         let quiet = self.data.board().missing().next().is_none() && outcome.newly_acked == 0;
@@ -53,8 +53,8 @@ impl Sender {
             smss: cx.paths[data_path].pmdcs(),
             in_fast_recovery: cx.paths.in_fast_recovery(),
             thin: self.recovery.is_thin(self.data.board()),
-            timestamp_echo: marks.timestamp_echo,
-            retransmit_bit: marks.retransmit_bit,
+            timestamp_echo: signs.timestamp_echo,
+            retransmit_bit: signs.retransmit_bit,
             srtt: &srtt,
             least: &least,
             round_trip: cx.paths[data_path].rtt.round_trip(),

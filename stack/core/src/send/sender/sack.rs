@@ -3,7 +3,7 @@
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
-use super::{SackMarks, Sender, Work};
+use super::{SackSigns, Sender, Work};
 use crate::event::TraceEvent;
 use crate::ids::{LossCause, PathId};
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
@@ -57,8 +57,8 @@ impl Sender {
             let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
             let repeats = self.damaged_sack.take_if(|damaged| cx.now >= damaged.from);
             let repeats = repeats.map(|damaged| damaged.asked);
-            let marks = SackMarks { timestamp_echo, retransmit_bit, packets, repeats };
-            let effects = self.after_acks(cx, &mut work, marks);
+            let signs = SackSigns { timestamp_echo, retransmit_bit, packets, repeats };
+            let effects = self.after_acks(cx, &mut work, signs);
             self.resend_dropped_probe(cx);
             gate::watch_window(&mut self.zero_window, cx, &self.data);
             cx.paths.begin_opportunity(cx.profile());
@@ -76,10 +76,10 @@ impl Sender {
         let result = self.data.on_cumulative_ack(cumulative, &mut work.outcome);
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {
-            // A SHUTDOWN has no room for marks: as if it answered a retransmission.
+            // A SHUTDOWN has no room for signs: as if it answered a retransmission.
             let (timestamp_echo, repeats) = (None, None);
-            let marks = SackMarks { timestamp_echo, retransmit_bit: true, packets: 0, repeats };
-            let effects = self.after_acks(cx, &mut work, marks);
+            let signs = SackSigns { timestamp_echo, retransmit_bit: true, packets: 0, repeats };
+            let effects = self.after_acks(cx, &mut work, signs);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
             gate::watch_window(&mut self.zero_window, cx, &self.data);
             effects
@@ -133,7 +133,7 @@ impl Sender {
     /// 4. Windows grow, from what they were when the chunks were sent: before losses cut them, and not if one was just restored.
     /// 5. The losses are acted on, and what holds up the peer's window may leave elsewhere, lost chunks among it.
     /// 6. FORWARD TSN and T3-rtx come last: they follow from what is outstanding after all that.
-    fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
+    fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, signs: SackSigns) -> Effects {
         let progress = work.outcome.newly_acked > 0 || work.outcome.passed > 0;
         if progress {
             cx.renew_wait(&self.data);
@@ -143,9 +143,9 @@ impl Sender {
         let in_recovery = cx.paths.in_fast_recovery();
         cx.end_fast_recovery(&self.data);
         self.recovery.on_acked(self.data.board().cumulative(), work.outcome.has_gaps);
-        self.note_acks(cx, &work.outcome, marks.repeats);
+        self.note_acks(cx, &work.outcome, signs.repeats);
         //= RFC 9260 7.2.4-6
-        let spurious = self.recover(cx, work, marks, in_recovery);
+        let spurious = self.recover(cx, work, signs, in_recovery);
         cx.grow_windows(&mut self.data, &work.outcome, spurious);
         self.act_on_losses(cx, &mut work.decisions);
         if cx.strategy.reschedules() {
