@@ -437,7 +437,8 @@ pub enum TraceEvent {
         /// Its padding is a PAD chunk (RFC 4820); otherwise it is within the Heartbeat Info.
         pad_chunk: bool,
     },
-    /// The bound that RTO.Min sets on the timers of the association changed.
+    /// The bound of RTO.Min that follows what is measured has moved. Rules of the profile, as that of thin streams, may let
+    /// RTO.Min be less.
     RtoMin {
         /// The new bound.
         rto_min: Duration,

@@ -9,7 +9,6 @@ use crate::config::AssociationConfig;
 use crate::error::{AssociationError, NoAssociation, SendError};
 use crate::event::{CloseReason, Event, SendOptions};
 use crate::ids::PathId;
-use crate::recovery::Recovery;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::settings::PathSettings;
 use crate::stats::{AssociationInfo, AssociationStats, PathStats};
@@ -141,9 +140,8 @@ impl Association {
     /// Takes other settings, as far as they can still change. They hold at once: no timer runs longer
     /// than it would if it began now.
     pub(crate) fn reconfigure(&mut self, now: Time, config: AssociationConfig) {
-        let thin = self.sender.is_thin();
+        let min = self.sender.rto_min(&config.profile);
         for path in self.paths.ids() {
-            let min = Recovery::rto_min(&config.profile, thin);
             let p = &mut self.paths[path];
             p.rtt.reconfigure(&config.profile.rto, min);
             let latest = now + p.rto();

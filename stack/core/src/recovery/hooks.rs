@@ -241,11 +241,11 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_rtt(sample, srtt);
         }
-        let Some(bound) = self.moving_bound() else {
-            return RtoMin::Is(Self::rto_min(profile, thin));
-        };
-        let min = AllRules::rto_min(profile, bound, thin);
-        if before == Some(bound) { RtoMin::Is(min) } else { RtoMin::Moved(min, bound) }
+        let min = self.rto_min(profile, thin);
+        match self.moving_bound() {
+            Some(bound) if before != Some(bound) => RtoMin::Moved(min, bound),
+            _ => RtoMin::Is(min),
+        }
     }
 
     /// The bound of RTO for all streams, if some algorithm has another one than the configured one.
@@ -253,9 +253,10 @@ impl Recovery {
         self.algorithms.iter().find_map(AnyAlgorithm::rto_min)
     }
 
-    /// RTO.Min as it is configured.
-    pub(crate) fn rto_min(profile: &Profile, thin: bool) -> Duration {
-        AllRules::rto_min(profile, profile.rto.min(), thin)
+    /// RTO.Min: the bound that moves if there is one, else that of the profile, after the rules.
+    pub(crate) fn rto_min(&self, profile: &Profile, thin: bool) -> Duration {
+        let bound = self.moving_bound().unwrap_or(profile.rto.min());
+        AllRules::rto_min(profile, bound, thin)
     }
 
     /// T3-rtx starts again because of a SACK. How long it runs if not for the RTO: `outstanding` tells the age of

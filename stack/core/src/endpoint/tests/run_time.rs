@@ -60,6 +60,21 @@ fn rto_follows_its_bounds_unless_it_was_backed_off() {
     assert_eq!(script.wait(secs(1)).len(), 1);
 }
 
+/// RTO.Min is where it has moved (`dynamic_rto_min`), not where it began.
+#[test]
+fn a_bound_that_moves_outlives_other_settings() {
+    let config = profile("rfc9260+dynamic-rto-min", "");
+    let mut script = Script::connecting(&config);
+    script.now += ms(40);
+    script.init_ack();
+    script.cookie_ack();
+    let before = script.path(0).rto;
+    assert!(before < secs(1), "{before:?}");
+    let config = AssociationConfig { no_delay: true, ..config };
+    script.end.reconfigure(script.now, script.id, config).unwrap();
+    assert_eq!(script.path(0).rto, before);
+}
+
 #[test]
 fn a_shorter_sack_delay_holds_for_a_sack_that_waits() {
     let mut script = Script::connected(&profile("rfc9260", "[sack]\ndelay_ms = 500"));

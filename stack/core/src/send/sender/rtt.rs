@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Sender;
 use crate::event::TraceEvent;
 use crate::ids::PathId;
+use crate::profile::Profile;
 use crate::recovery::RtoMin;
 use crate::scoreboard::LatestAck;
 use crate::send::context::Context;
@@ -47,6 +48,11 @@ impl Sender {
                 cx.paths[path].rtt.adapt(srtt, rttvar);
             }
         }
+    }
+
+    /// RTO.Min now, with this profile.
+    pub(crate) fn rto_min(&self, profile: &Profile) -> Duration {
+        self.recovery.rto_min(profile, self.is_thin())
     }
 
     /// Takes a round-trip time sample.
