@@ -40,6 +40,7 @@ use crate::time::Time;
 pub(crate) use bundling::Worth;
 pub(crate) use facts::{Buffers, Guess, NewData, RoundTrip, SackFacts, Sent, TimerFacts};
 pub(crate) use hooks::{Recovery, RtoMin};
+pub(crate) use loss::fast_retransmit::Copies;
 pub(crate) use silent_path::SilenceFacts;
 pub(crate) use spurious::{Cut, SpuriousFinding, Trigger, ticks};
 

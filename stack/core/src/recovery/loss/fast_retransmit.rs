@@ -10,10 +10,10 @@
 //! sent before (Figure 3.9). One packet for each SACK, or copies would multiply, since each of them
 //! brings a SACK.
 
-use crate::ids::LossCause;
+use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
 use crate::recovery::{Algorithm, Decisions, Evidence, Rule, SackFacts};
-use crate::scoreboard::Eligibility;
+use crate::scoreboard::{Eligibility, Outstanding};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct FastRetransmit {
@@ -47,5 +47,32 @@ pub(in crate::recovery) struct Repetition;
 impl Rule for Repetition {
     fn eligibility(profile: &Profile, _: Option<bool>) -> Option<Eligibility> {
         profile.fast_retransmit.repeat.then_some(Eligibility::Repeat)
+    }
+}
+
+/// What may begin again for one SACK: a packet, on one path. It brings a SACK of its own: where there is a window of copies, or several
+/// paths, they would multiply.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    room: usize,
+    path: Option<PathId>,
+}
+
+impl Copies {
+    /// Of a packet with `room` bytes for chunks.
+    pub(crate) const fn new(room: usize) -> Copies {
+        Copies { room, path: None }
+    }
+
+    /// Whether `chunk` may be declared lost for `cause`.
+    pub(crate) fn lets(&mut self, chunk: &Outstanding, cause: LossCause) -> bool {
+        if cause != LossCause::FastRetransmit || !chunk.fast_retransmitted {
+            return true;
+        }
+        if *self.path.get_or_insert(chunk.path) != chunk.path || chunk.size() > self.room {
+            return false;
+        }
+        self.room -= chunk.size();
+        true
     }
 }

@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 use super::{SackSigns, Sender, Work};
 use crate::event::TraceEvent;
 use crate::ids::{LossCause, PathId, WindowCause};
-use crate::recovery::{Buffers, Cut, Decisions, Recovery, SackFacts, SpuriousFinding, Trigger};
+use crate::recovery::{
+    Buffers, Copies, Cut, Decisions, Recovery, SackFacts, SpuriousFinding, Trigger,
+};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::context::Context;
 
@@ -88,24 +90,15 @@ impl Sender {
         let mut fresh = 0u32; // The same for losses that no mark has answered for.
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
         let room = self.data.peer_room();
-        let (mut again, mut again_on) = (cx.paths.amdcs(), None);
+        let mut copies = Copies::new(cx.paths.amdcs());
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
                 let chunk = self.data.board().get(seq);
                 if !chunk.is_none_or(|chunk| room.takes_repeated(chunk)) {
                     continue;
                 }
-                // What `fast_retransmit.repeat` sends once more brings a SACK, which lets no more go than that
-                // packet: or copies would multiply, where there is a window of them or several paths.
-                let repeats =
-                    |c: &&Outstanding| cause == LossCause::FastRetransmit && c.fast_retransmitted;
-                if let Some(chunk) = chunk.filter(repeats) {
-                    // One packet takes one path.
-                    let elsewhere = *again_on.get_or_insert(chunk.path) != chunk.path;
-                    if elsewhere || chunk.size() > again {
-                        continue;
-                    }
-                    again -= chunk.size();
+                if chunk.is_some_and(|chunk| !copies.lets(chunk, cause)) {
+                    continue;
                 }
                 let path = chunk.map(|c| c.path);
                 let again_lost = chunk.is_some_and(|c| is_lost_again(cx, c, cause));
