@@ -2,7 +2,7 @@
 //!
 //! What has state of its own is a struct with closed fields that never sees the association: the two halves,
 //! [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), and here `PathMonitor` (paths and addresses),
-//! `Reconfiguration` (streams that change), `AddressChanges`, `Authenticator`, `Opening`, `Closing` and `Outbox`. What they share
+//! `Reconfiguration` (streams that change), `AddressChanges`, `Authenticator`, `DropReports`, `Opening`, `Closing` and `Outbox`. What they share
 //! comes as a `Common`; what they leave to do comes back as a value, an `End` among them.
 //!
 //! The files in which methods of the association itself are, each of which may call those of the ones before:

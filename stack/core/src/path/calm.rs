@@ -56,13 +56,9 @@ impl Calm {
         self.recent.least()
     }
 
-    /// What a round trip may take behind a repair, which is a packet more than the stream has by itself: once again
-    /// as much beyond the longest of the last minutes as that is beyond the shortest. Until repairs have shown
-    /// (`known`) what one of them adds, that is as much as a round trip: on a slow link that is a packet and its SACK.
-    pub(crate) fn behind_repair(&self, known: bool) -> Option<Duration> {
-        let (least, most) = (self.recent.least()?, self.recent.most()?);
-        let unknown = if known { Duration::ZERO } else { least };
-        Some(most + (most - least).max(unknown))
+    /// The shortest and the longest of the last minutes.
+    pub(crate) fn range(&self) -> Option<(Duration, Duration)> {
+        Some((self.recent.least()?, self.recent.most()?))
     }
 
     /// The latest round trip was more than `times` the shortest, or none has been measured since data is sent: there
@@ -100,17 +96,6 @@ mod tests {
         assert!(!calm(&[(200, 0), (800, 0), (200, 0)]), "smoothed");
         assert!(calm(&[(200, 0), (800, 0), (200, 0), (200, 0), (200, 0), (200, 0)]));
         assert!(calm(&[(1, 0), (6, 0)]), "a host takes its time");
-    }
-
-    #[test]
-    fn a_repair_may_add_as_much_as_was_seen_and_at_first_a_round_trip() {
-        let mut calm = Calm::default();
-        assert_eq!(calm.behind_repair(true), None);
-        calm.sample(Time::from_millis(1), 200 * MS, Duration::ZERO);
-        let both = |calm: &Calm| [true, false].map(|known| calm.behind_repair(known));
-        assert_eq!(both(&calm), [Some(200 * MS), Some(400 * MS)]);
-        calm.sample(Time::from_millis(2), 350 * MS, Duration::ZERO);
-        assert_eq!(both(&calm), [Some(500 * MS), Some(550 * MS)]);
     }
 
     #[test]

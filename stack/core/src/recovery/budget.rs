@@ -6,7 +6,7 @@
 //! there a needless packet lengthens the queue, which makes more chunks look lost. So a guess needs
 //! - a **calm** path, whose round trip is what it is without a queue (`path/calm.rs`);
 //! - a chunk that is **late**: it waits longer than any SACK has taken in the last minutes, of at least four
-//!   (`bundling/late_sacks.rs`), and than a repair in front of it would explain (`path/calm.rs`); and no repair of
+//!   (`bundling/late_sacks.rs`), and than a repair in front of it would explain (`guess.rs`); and no repair of
 //!   another chunk is unanswered. A repair is a packet more than the stream has by itself. On a slow link that is
 //!   nearly full the queue that it makes lasts, and chunk after chunk would look lost behind it. What one adds
 //!   is known after four;
@@ -57,6 +57,8 @@
 //! losses come while the path is not calm: nothing is earned, and the sender is the one of RFC 9260.
 //! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling needs no reports.
 
+mod funds;
+mod guess;
 mod repair;
 
 use std::collections::VecDeque;
@@ -66,20 +68,14 @@ use std::time::Duration;
 use crate::ids::LossCause;
 use crate::profile::Profile;
 use crate::ranges::RangeSet;
-use crate::recovery::{Advisor, SackFacts, Sent};
+use crate::recovery::{Advisor, Guess, SackFacts, Sent};
 use crate::time::Time;
+use funds::{CEILING_SHARE, FIRST, Funds, MOST, SHARE};
+use guess::{behind_repair, is_first_of_a_path_that_works, is_near};
 use repair::{Outcome, Repair};
 
-/// Credit and share at most, in new chunks.
-const MOST: f64 = 6.0;
 /// What a repaired loss adds to the credit.
 const REWARD: f64 = 2.0;
-/// The share at first, and what new data adds to it.
-const FIRST: f64 = 1.0;
-const SHARE: f64 = 1.0 / 128.0;
-/// The ceiling at first and at most, and what new data adds to it.
-const CEILING: f64 = 16.0;
-const CEILING_SHARE: f64 = 1.0 / 12.0;
 /// After this many repairs it is known what one adds to the round trip.
 const KNOWN: u32 = 4;
 /// This many lost SACKs are believed at first, and for each loss that was repaired on a calm path.
@@ -92,9 +88,7 @@ const OPEN: usize = 64;
 #[derive(Debug)]
 pub(in crate::recovery) struct Budget {
     enabled: bool,
-    credit: f64,
-    share: f64,
-    ceiling: f64,
+    funds: Funds,
     /// How often what SACKs show may still be wrong.
     order: f64,
     new_bytes: u64,
@@ -115,9 +109,7 @@ impl Budget {
     fn new(enabled: bool) -> Budget {
         Budget {
             enabled,
-            credit: 0.0,
-            share: FIRST,
-            ceiling: CEILING,
+            funds: Funds::default(),
             order: FIRST,
             new_bytes: 0,
             new_chunks: 0,
@@ -129,18 +121,29 @@ impl Budget {
         }
     }
 
+    /// A guess may be sent.
+    fn affords(&self) -> bool {
+        !self.enabled || self.funds.cover_guess()
+    }
+
+    /// Enough was repaired to know what a repair adds to the round trip.
+    const fn knows_repairs(&self) -> bool {
+        self.repaired >= KNOWN
+    }
+
+    /// When a repair of another chunk should have been answered that is under way: its packet lengthens
+    /// the round trip, too.
+    fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
+        let pending = self.open.iter().filter(|repair| repair.keeps_waiting(now, seq));
+        pending.map(|repair| repair.sent + round_trip).max()
+    }
+
     /// In mean new chunks, and never less than one.
     fn cost(&self, bytes: usize) -> f64 {
         if self.new_bytes == 0 {
             return 1.0;
         }
         (bytes as f64 * self.new_chunks as f64 / self.new_bytes as f64).max(1.0)
-    }
-
-    fn earn(&mut self, credit: f64, share: f64, ceiling: f64) {
-        self.credit = (self.credit + credit).min(MOST);
-        self.share = (self.share + share).min(MOST);
-        self.ceiling = (self.ceiling + ceiling).min(CEILING);
     }
 
     /// Whether one more lost SACK is likely, as losses go both ways.
@@ -157,11 +160,8 @@ impl Budget {
             self.excused = self.excused.saturating_add(u32::from(explained));
             self.order -= if order && !explained { 1.0 } else { 0.0 };
             match (guess, explained) {
-                (true, true) => self.earn(cost, cost, 0.0),
-                (false, false) => {
-                    let taken = |from: f64| (from - cost).max(-MOST).min(from);
-                    (self.credit, self.share) = (taken(self.credit), taken(self.share));
-                }
+                (true, true) => self.funds.add(cost, cost, 0.0),
+                (false, false) => self.funds.lose(cost),
                 _ => {}
             }
             return;
@@ -173,7 +173,7 @@ impl Budget {
         let repaired = last && repair.calm;
         self.repaired = self.repaired.saturating_add(u32::from(repaired));
         let reward = if repaired { REWARD } else { 0.0 };
-        self.earn(paid + reward, paid, paid);
+        self.funds.add(paid + reward, paid, paid);
     }
 }
 
@@ -189,7 +189,7 @@ impl Advisor for Budget {
         let Some(cause) = sent.again else {
             self.new_bytes += sent.bytes as u64;
             self.new_chunks += 1;
-            self.earn(0.0, SHARE, CEILING_SHARE);
+            self.funds.add(0.0, SHARE, CEILING_SHARE);
             self.order = (self.order + SHARE).min(MOST);
             if sent.asks {
                 self.asked.insert(sent.seq);
@@ -206,7 +206,7 @@ impl Advisor for Budget {
         };
         let cost = self.cost(sent.bytes);
         if guess {
-            self.earn(-cost, -cost, -cost);
+            self.funds.add(-cost, -cost, -cost);
         }
         if self.open.len() == OPEN {
             self.open.pop_front();
@@ -255,32 +255,42 @@ impl Advisor for Budget {
         self.enabled
     }
 
-    fn affords(&self) -> bool {
-        !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
+    fn guess_at(
+        &self,
+        guess: &Guess,
+        longest: &impl Fn() -> Option<Duration>,
+        round_trips: &impl Fn() -> Option<(Duration, Duration)>,
+        answered_from: &impl Fn() -> Option<Time>,
+    ) -> Option<Time> {
+        let Guess { now, seq, srtt, rttvar, calm, granularity, .. } = *guess;
+        if !self.enabled {
+            return Some(now);
+        }
+        if !calm || !self.affords() {
+            return None;
+        }
+        let behind_repair = behind_repair(round_trips()?, self.knows_repairs());
+        let late = longest()?.max(srtt?).max(behind_repair) + granularity;
+        let answered = self.answer_due(now, seq, late + 4 * rttvar);
+        Some(answered.unwrap_or(now).max(answered_from()? + late))
+    }
+
+    fn bounds_timer(&self, in_a_row: u32, proven: bool) -> bool {
+        self.enabled && is_first_of_a_path_that_works(in_a_row, proven)
+    }
+
+    fn affords_detour(&self, own: Option<Duration>, other: Option<Duration>) -> bool {
+        is_near(own, other) && self.affords_reported()
     }
 
     /// A guess may be sent for what a SACK reports missing: the first one is free.
     fn affords_reported(&self) -> bool {
-        !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
+        !self.enabled || self.funds.cover_reported()
     }
 
     /// Whether a loss may be declared that less than three packets after it show: what is in vain is paid for, as all is.
     fn trusts_order(&self) -> bool {
         !self.enabled || self.order >= 0.0
-    }
-
-    /// Enough was repaired to know what a repair adds to the round trip.
-    fn knows_repairs(&self) -> bool {
-        self.repaired >= KNOWN
-    }
-
-    /// When a repair of another chunk should have been answered that is under way: its packet lengthens
-    /// the round trip, too.
-    fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
-        let pending = |repair: &&Repair| {
-            repair.seq != seq && repair.sent != now && repair.acknowledged.is_none()
-        };
-        self.open.iter().filter(pending).map(|repair| repair.sent + round_trip).max()
     }
 
     fn asked(&self, chunks: &Range<u64>) -> bool {
@@ -292,6 +302,7 @@ impl Advisor for Budget {
 mod tests {
     use proptest::prelude::*;
 
+    use super::funds::CEILING;
     use super::*;
     use crate::ids::PathId;
 
@@ -315,7 +326,7 @@ mod tests {
         send(&mut budget, 2, Some(LossCause::Bundled));
         assert!(!budget.affords(), "nothing is known of this one");
         budget.settle(0, Outcome::Useful);
-        assert_eq!((budget.credit, budget.share), (4.0, 1.0));
+        assert_eq!((budget.funds.credit, budget.funds.share), (4.0, 1.0));
         send(&mut budget, 3, Some(LossCause::TailLossProbe));
         budget.settle(0, Outcome::InVain);
         (4..131).for_each(|seq| send(&mut budget, seq, None));
@@ -333,7 +344,7 @@ mod tests {
             assert!(!budget.affords_reported(), "nothing is known of this one");
             budget.settle(0, fate);
             (2..200).for_each(|seq| send(&mut budget, seq, None));
-            assert_eq!((budget.credit, budget.affords_reported()), (after, after >= 0.0));
+            assert_eq!((budget.funds.credit, budget.affords_reported()), (after, after >= 0.0));
         }
     }
 
@@ -351,23 +362,30 @@ mod tests {
 
     #[test]
     fn what_a_lost_sack_explains_costs_of_the_ceiling_alone() {
-        let mut budget = Budget { credit: 1.0, ..Budget::new(true) };
+        let mut budget =
+            Budget { funds: Funds { credit: 1.0, ..Funds::default() }, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Bundled));
         budget.open[0].explained = true;
         budget.settle(0, Outcome::InVain);
-        assert_eq!((budget.credit, budget.share, budget.ceiling), (1.0, 1.0, CEILING - 1.0));
+        assert_eq!(
+            (budget.funds.credit, budget.funds.share, budget.funds.ceiling),
+            (1.0, 1.0, CEILING - 1.0)
+        );
     }
 
     /// A peer that never answers at once makes every guess look as if its SACK had been lost.
     #[test]
     fn more_lost_sacks_than_lost_data_are_not_believed() {
-        let mut budget = Budget { credit: MOST, share: MOST, ..Budget::new(true) };
+        let mut budget = Budget {
+            funds: Funds { credit: MOST, share: MOST, ..Funds::default() },
+            ..Budget::new(true)
+        };
         for seq in 1..=u64::from(EXCUSES) + 2 {
             send(&mut budget, seq, Some(LossCause::Bundled));
             budget.open[0].explained = true;
             budget.settle(0, Outcome::InVain);
         }
-        assert_eq!((budget.credit, budget.share), (MOST - 2.0, MOST - 2.0));
+        assert_eq!((budget.funds.credit, budget.funds.share), (MOST - 2.0, MOST - 2.0));
         budget.repaired = 1;
         assert!(budget.believes_lost_sack(), "where data is lost SACKs are, too");
     }
@@ -390,11 +408,12 @@ mod tests {
 
     #[test]
     fn what_rfc_9260_repeats_in_vain_leaves_less_for_guesses() {
-        let mut budget = Budget { credit: 1.5, ..Budget::new(true) };
+        let mut budget =
+            Budget { funds: Funds { credit: 1.5, ..Funds::default() }, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Timeout));
-        assert_eq!(budget.credit, 1.5);
+        assert_eq!(budget.funds.credit, 1.5);
         budget.settle(0, Outcome::InVain);
-        assert_eq!((budget.credit, budget.ceiling), (0.5, CEILING));
+        assert_eq!((budget.funds.credit, budget.funds.ceiling), (0.5, CEILING));
     }
 
     #[test]
@@ -410,7 +429,8 @@ mod tests {
 
     #[test]
     fn what_a_premature_timeout_repeats_is_a_guess() {
-        let mut budget = Budget { credit: 1.0, ..Budget::new(true) };
+        let mut budget =
+            Budget { funds: Funds { credit: 1.0, ..Funds::default() }, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Timeout));
         assert!(budget.affords(), "RFC 9260 would have sent it");
         budget.on_premature_timeout(2);

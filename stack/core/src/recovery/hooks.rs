@@ -71,31 +71,27 @@ impl Recovery {
         self.advisors.bounds_guesses()
     }
 
-    /// From when on a guess may be sent; `None`: not before RFC 9260 would. `behind_repair` says what a round trip may take
-    /// behind one, which may be known; `answered_from`, since when the peer would have answered.
+    /// From when on a guess may be sent; `None`: not before RFC 9260 would. `round_trips` says how long the shortest and the longest
+    /// of its path were; `answered_from`, since when the peer would have answered.
     pub(crate) fn guess_at(
         &self,
         guess: &Guess,
-        behind_repair: impl FnOnce(bool) -> Option<Duration>,
-        answered_from: impl FnOnce() -> Option<Time>,
+        round_trips: &impl Fn() -> Option<(Duration, Duration)>,
+        answered_from: &impl Fn() -> Option<Time>,
     ) -> Option<Time> {
-        let Guess { now, path, seq, srtt, rttvar, calm, granularity } = *guess;
-        if !self.advisors.bounds_guesses() {
-            return Some(now);
-        }
-        if !calm || !self.advisors.affords() {
-            return None;
-        }
-        let behind_repair = behind_repair(self.advisors.knows_repairs())?;
-        let longest = self.advisors.longest(path)?.max(srtt?).max(behind_repair);
-        let late = longest + granularity;
-        let pending = self.advisors.answer_due(now, seq, late + 4 * rttvar);
-        Some(pending.unwrap_or(now).max(answered_from()? + late))
+        let longest = || self.advisors.longest(guess.path);
+        self.advisors.guess_at(guess, &longest, round_trips, answered_from)
     }
 
-    /// Whether a premature timer may send what takes another path that works.
-    pub(crate) fn affords_detour(&self) -> bool {
-        self.advisors.affords_reported()
+    /// Whether a premature timer waits for a guess although another path works: `in_a_row` have expired before on its own, which has
+    /// answered at the source that it has if it is `proven`.
+    pub(crate) fn bounds_timer(&self, in_a_row: u32, proven: bool) -> bool {
+        self.advisors.bounds_timer(in_a_row, proven)
+    }
+
+    /// Whether a premature timer may send what takes another path that works: the SRTT of its `own`, and of the `other`.
+    pub(crate) fn affords_detour(&self, own: Option<Duration>, other: Option<Duration>) -> bool {
+        self.advisors.affords_detour(own, other)
     }
 
     /// Whether one of these chunks asked for its SACK when it was new.

@@ -5,7 +5,7 @@
 //!
 //! | when | what |
 //! |---|---|
-//! | a SACK was applied | [`thin_stream`], then [`spurious`] with its [response](spurious::spurious_response), then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause |
+//! | a SACK was applied | [`thin_stream`], then [`spurious`], then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause. The [response](spurious::spurious_response) comes behind both: what it puts back in flight they see with the next SACK |
 //! | an RTT was measured | RTO.Min: [`dynamic_rto_min`](timer::dynamic_rto_min), then [`thin_rto_min`](timer::thin_rto_min) if it is lower |
 //! | T3-rtx starts again after a SACK | [`t3_rtx`](timer::t3_rtx) decides whether, [`rto_restart`](timer::rto_restart) how long |
 //! | T3-rtx would expire | who has an early timer first: [`tail_loss_probe`](timer::tail_loss_probe), if one may be sent |
@@ -327,8 +327,24 @@ trait Advisor {
     fn bounds_guesses(&self) -> bool {
         false
     }
-    /// A guess may be sent.
-    fn affords(&self) -> bool {
+    /// From when on a guess may be sent; `None`: not before RFC 9260 would. `longest`: [that](Self::longest) of its path;
+    /// `round_trips`: the shortest and the longest of the last minutes; `answered_from`: since when the peer would have answered.
+    fn guess_at(
+        &self,
+        guess: &Guess,
+        _longest: &impl Fn() -> Option<Duration>,
+        _round_trips: &impl Fn() -> Option<(Duration, Duration)>,
+        _answered_from: &impl Fn() -> Option<Time>,
+    ) -> Option<Time> {
+        Some(guess.now)
+    }
+    /// A premature timer waits for a guess although another path works: `in_a_row` have expired before on its own, which has answered
+    /// at the source that it has if it is `proven`.
+    fn bounds_timer(&self, _in_a_row: u32, _proven: bool) -> bool {
+        false
+    }
+    /// A premature timer may send what takes another path that works: the SRTT of its `own`, and of the `other`.
+    fn affords_detour(&self, _own: Option<Duration>, _other: Option<Duration>) -> bool {
         true
     }
     /// A guess may be sent for what a SACK reports missing.
@@ -338,14 +354,6 @@ trait Advisor {
     /// A loss may be declared that less than three packets after it show.
     fn trusts_order(&self) -> bool {
         true
-    }
-    /// It is known what a repair adds to the round trip.
-    fn knows_repairs(&self) -> bool {
-        true
-    }
-    /// When a repair of another chunk should have been answered that is under way.
-    fn answer_due(&self, _now: Time, _seq: u64, _round_trip: Duration) -> Option<Time> {
-        None
     }
     /// One of these chunks asked for its SACK when it was new.
     fn asked(&self, _chunks: &Range<u64>) -> bool {

@@ -29,7 +29,7 @@ use super::timer::rto_restart::RtoRestart;
 use super::timer::tail_loss_probe::TailLossProbe;
 use super::timer::thin_no_backoff::ThinNoBackoff;
 use super::timer::thin_rto_min::ThinRtoMin;
-use super::{Advisor, Algorithm, Buffers, Early, Misses, NewData, Rule, SackFacts, Sent};
+use super::{Advisor, Algorithm, Buffers, Early, Guess, Misses, NewData, Rule, SackFacts, Sent};
 use crate::ids::{LossCause, PathId};
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, Eligibility, Scoreboard};
@@ -239,8 +239,26 @@ macro_rules! advisors {
                 false $(|| self.$field.bounds_guesses())*
             }
 
-            fn affords(&self) -> bool {
-                true $(&& self.$field.affords())*
+            #[inline]
+            fn guess_at(
+                &self,
+                guess: &Guess,
+                longest: &impl Fn() -> Option<Duration>,
+                round_trips: &impl Fn() -> Option<(Duration, Duration)>,
+                answered_from: &impl Fn() -> Option<Time>,
+            ) -> Option<Time> {
+                let at = Some(guess.now);
+                $(let at = at?.max(self.$field.guess_at(guess, longest, round_trips, answered_from)?);
+                let at = Some(at);)*
+                at
+            }
+
+            fn bounds_timer(&self, in_a_row: u32, proven: bool) -> bool {
+                false $(|| self.$field.bounds_timer(in_a_row, proven))*
+            }
+
+            fn affords_detour(&self, own: Option<Duration>, other: Option<Duration>) -> bool {
+                true $(&& self.$field.affords_detour(own, other))*
             }
 
             fn affords_reported(&self) -> bool {
@@ -249,14 +267,6 @@ macro_rules! advisors {
 
             fn trusts_order(&self) -> bool {
                 true $(&& self.$field.trusts_order())*
-            }
-
-            fn knows_repairs(&self) -> bool {
-                true $(&& self.$field.knows_repairs())*
-            }
-
-            fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
-                None$(.max(self.$field.answer_due(now, seq, round_trip)))*
             }
 
             fn asked(&self, chunks: &Range<u64>) -> bool {

@@ -45,6 +45,11 @@ impl Repair {
         self.explained = asked && (newer || facts.duplicates.contains(&seq));
     }
 
+    /// It is of another chunk than `seq`, did not leave just `now`, and is not answered.
+    pub(super) fn keeps_waiting(&self, now: Time, seq: u64) -> bool {
+        self.seq != seq && self.sent != now && self.acknowledged.is_none()
+    }
+
     /// What an acknowledgement says of it, without a report of a duplicate.
     pub(super) fn outcome(&self, facts: &SackFacts<'_>) -> Option<Outcome> {
         let acknowledged = self.acknowledged?;

@@ -21,8 +21,7 @@ impl Sender {
             calm: calm.is_calm(),
             granularity: cx.profile().rto.granularity(),
         };
-        let behind_repair = |known: bool| calm.behind_repair(known);
-        self.recovery.guess_at(&guess, behind_repair, || self.answered_from(cx, seq))
+        self.recovery.guess_at(&guess, &|| calm.range(), &|| self.answered_from(cx, seq))
     }
 
     /// From when on the peer does not delay the SACK of a chunk: it was asked for, another packet has followed, or the
@@ -55,9 +54,7 @@ impl Sender {
         }
         let at = cx.detour_due(path, sent, due);
         let Path { t3, address, .. } = &cx.paths[path];
-        // An answer to a source that is gone is not late: it does not come.
-        let works = t3.in_a_row() == 0 && address.is_proven();
-        let bounded = self.recovery.bounds_guesses() && works;
+        let bounded = self.recovery.bounds_timer(t3.in_a_row(), address.is_proven());
         Some(at).filter(|at| bounded && *at > cx.now)
     }
 
@@ -73,10 +70,8 @@ impl Sender {
             return self.guess_at(cx, path, seq);
         }
         let srtt = |path: PathId| cx.paths[path].rtt.srtt();
-        let near = srtt(cx.paths.alternate(path))
-            .zip(srtt(path))
-            .is_some_and(|(other, own)| other <= 2 * own);
-        (near && self.recovery.affords_detour()).then_some(cx.now)
+        let afforded = self.recovery.affords_detour(srtt(path), srtt(cx.paths.alternate(path)));
+        afforded.then_some(cx.now)
     }
 
     /// T1 or T2 expired on `path`: until when it waits if that was premature. What it would send again is a guess
