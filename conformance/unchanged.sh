@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # unchanged.sh COMMIT [SEEDS]: whether what is checked out does what COMMIT did, for changes that shall move nothing. The packets
 # of random fault worlds, which draw every profile, mechanism and extension, are compared one by one (the first SEEDS of each of
-# seven families, 500 else); and the instructions of the benchmark `pair`, which may be 3 % more. Needs valgrind.
+# seven families, 500 by default); and the instructions of the benchmark `pair`, which may be 3 % more. Needs valgrind.
 # It takes some ten minutes. Worlds draw among the profiles that there are: a commit that adds one shifts them all, and shows nothing.
 # Worlds that differ are named with their seeds, twenty of them: `TRESSE_SEED=n` replays one (docs/faults.md).
 set -euo pipefail

@@ -66,7 +66,8 @@ pub(crate) struct Args {
     /// 9260), 4 (RFC 2960)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     missing_reports: u32,
-    /// Call what is sent again upon fewer reports, or none, a timeout, even where no timer can have expired, as Pedersen's sctp_trace does
+    /// Count every retransmission with fewer reports as a timeout, also one so early that no timer can have expired (as Pedersen's
+    /// sctp_trace does)
     #[arg(long)]
     no_early: bool,
     /// RTO.Min of the RTO that is estimated, in milliseconds; what is sent again well before that RTO is no timeout

@@ -21,7 +21,7 @@ pub(super) struct ExtensionsArgs {
     /// What both ends offer (repeatable; `all`, or a name such as interleaving)
     #[arg(long = "with", value_name = "NAME", default_value = "all")]
     with: Vec<String>,
-    /// But not this one (repeatable)
+    /// Leave this one out (repeatable)
     #[arg(long = "without", value_name = "NAME")]
     without: Vec<String>,
     /// Play it also without each of them, to see which one makes a difference
@@ -30,7 +30,7 @@ pub(super) struct ExtensionsArgs {
     /// How often each run is made, instead of as often as the experiments say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     replications: Option<u32>,
-    /// Folder of the results, which are others than those of `lab run`
+    /// Folder of the results, apart from those of `lab run`
     #[arg(long, value_name = "DIR", default_value = "results/extensions")]
     out: PathBuf,
     /// The page that is written [default: extensions-on.md in the folder of the results]

@@ -152,7 +152,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "FLOW", conflicts_with_all = [
         "size", "bytes", "messages", "rate", "thin", "streams", "unordered", "reverse"])]
     pub(crate) flow: Vec<Flow>,
-    /// What the random numbers of flows follow from [default: another one each time]
+    /// Seed of the random numbers of flows [default: random]
     #[arg(long, value_name = "N", requires = "flow")]
     pub(crate) seed: Option<u64>,
     /// Measure delays by echoes, also where both sides share a clock

@@ -201,8 +201,9 @@ fn the_walk_visits_functions_that_exist() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Lines of a recipe in ARCHITECTURE.md, its title included.
+/// Lines of a recipe in ARCHITECTURE.md, its title included, and letters of each.
 const MAX_RECIPE_LINES: usize = 10;
+const MAX_RECIPE_WIDTH: usize = 140;
 
 #[test]
 fn how_to_add_something_takes_ten_lines() {
@@ -215,5 +216,7 @@ fn how_to_add_something_takes_ten_lines() {
         let lines = recipe.lines().filter(|line| !line.trim().is_empty()).count();
         let title = recipe.lines().next().unwrap_or_default();
         assert!(lines <= MAX_RECIPE_LINES, "{lines} lines on: {title}");
+        let wide = recipe.lines().find(|line| line.chars().count() > MAX_RECIPE_WIDTH);
+        assert_eq!(wide, None, "more than {MAX_RECIPE_WIDTH} letters in a line on: {title}");
     }
 }

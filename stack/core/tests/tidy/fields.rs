@@ -97,7 +97,7 @@ fn structs_are_open_or_closed() {
     are_exceptions(
         &found,
         &HALF_OPEN.map(|(name, _)| name),
-        "a struct of which some fields are open and others are not: an open one is to be a method",
+        "a struct is open as a whole or closed (docs/adr/0022): make these fields private and add a method, or open all",
     );
 }
 

@@ -78,7 +78,7 @@ const REGISTRIES: [&str; 9] = [
     "core/src/stats.rs",
 ];
 
-fn is_registry(name: &str) -> bool {
+pub(crate) fn is_registry(name: &str) -> bool {
     REGISTRIES.iter().any(|registry| name.starts_with(registry))
 }
 
@@ -205,7 +205,7 @@ fn mechanisms_are_named_by_themselves_alone() {
         let words = words(source);
         let own = |name: &str| {
             // `blest_all.rs` is another one than `blest.rs`.
-            names(mechanism(&source.name).unwrap_or(stem(&source.name)), name)
+            mechanism(&source.name).is_some_and(|own| names(own, name))
                 || is_of_mechanism(&source.name, name)
         };
         for mechanism in mechanisms.iter().filter(|name| !own(name)) {
@@ -383,4 +383,49 @@ fn names_are_found_in_other_words() {
     };
     let words = words(&source);
     assert!(words.contains("tail_loss_probe") && !words.contains("rack"));
+}
+
+/// A file without `mod` is compiled nowhere, a mechanism that no registry names is asked nothing, and nobody finds a profile without
+/// a name and a row.
+#[test]
+fn everything_is_registered() {
+    let sources = super::sources();
+    let text = |name: String| sources.iter().find(|one| one.name == name).map(|one| &one.text);
+    let mut missing = Vec::new();
+    for source in sources.iter().filter(|one| one.name.starts_with("core/src/")) {
+        let name = &source.name;
+        let module = name.trim_end_matches(".rs").trim_end_matches("/mod");
+        let (folder, stem) = module.rsplit_once('/').expect("below core/src");
+        if module == "core/src/lib" {
+            continue;
+        }
+        let parents = ["lib.rs", "mod.rs"].map(|file| format!("{folder}/{file}"));
+        let parents = parents.into_iter().chain([format!("{folder}.rs")]);
+        if !parents.filter_map(text).any(|parent| parent.contains(&format!("mod {stem};"))) {
+            missing.push(format!("{name}: no `mod {stem};` above it"));
+        }
+        let of = mechanism(name).filter(|of| !is_in(&SHARED, of) && *of != "mod");
+        let is_asked = name.starts_with("core/src/recovery/") && !source.is_test();
+        let Some(of) = of.filter(|_| is_asked) else { continue };
+        let registries = ["registry", "spurious/mod"];
+        let mut registries = registries.map(|of| format!("core/src/recovery/{of}.rs")).into_iter();
+        if !registries.any(|name| text(name).is_some_and(|registry| registry.contains(of))) {
+            missing.push(format!("{name}: in no registry of core/src/recovery/"));
+        }
+    }
+    let named = text("core/src/profile/named.rs".to_owned()).expect("the names of profiles");
+    let page = std::fs::read_to_string(super::root().join("docs/profiles.md")).unwrap();
+    for entry in std::fs::read_dir(super::root().join("stack/core/profiles")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if !named.contains(&format!("\"{name}\",")) {
+            missing.push(format!("profiles/{name}.toml: no name in core/src/profile/named.rs"));
+        }
+        let of_group = name.split('-').next().map(|group| format!("`{group}-…`"));
+        if !page.contains(&format!("`{name}`")) && !of_group.is_some_and(|all| page.contains(&all))
+        {
+            missing.push(format!("profiles/{name}.toml: no row in docs/profiles.md"));
+        }
+    }
+    assert!(missing.is_empty(), "ARCHITECTURE.md, How to add:\n{}", missing.join("\n"));
 }

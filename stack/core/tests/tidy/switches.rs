@@ -136,8 +136,11 @@ fn wrong<'a>(sources: &[Source], exceptions: &Exceptions<'a>) -> Vec<String> {
                 match (rule, folder) {
                     (Some(files), _) => files.contains(&file),
                     (None, Some(folder)) => path.starts_with(folder) || is_profile(&path),
-                    (None, None) if is_own => !is_profile(&path),
-                    (None, None) => mechanisms::is_of_mechanism(&path, mechanism),
+                    (None, None) => {
+                        let registry =
+                            is_own && !is_profile(&path) && mechanisms::is_registry(&path);
+                        registry || mechanisms::is_of_mechanism(&path, mechanism)
+                    }
                 }
             };
             let readers = reads.iter().filter(|(file, reads)| {
@@ -274,6 +277,7 @@ fn switches_in_the_file_of_something_else_are_found() {
         "FarOff of multipath.scheduler has no core/src/path/scheduler/far_off.rs".into(),
         is_read("multipath.scheduler", "choice.rs"),
         is_read("rack.enabled", "profile.rs"),
+        is_read("rack.enabled", "pair.rs"),
         "there is no limits.gone".into(),
     ]);
     assert_eq!(wrong(&sources, &exceptions), expected);

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// user on this host; if there is none, port 9464 is tried
     #[arg(default_value = "engine", value_name = "[ADDR:]PORT|engine")]
     source: Where,
-    /// Time between two looks
+    /// Time between two updates
     #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = interval)]
     interval: Duration,
     /// Print a plain table after one interval and end; also done if the output is not a terminal
