@@ -103,6 +103,8 @@ pub use tresse_carrier::{
 };
 #[cfg(feature = "toml")]
 pub use tresse_core::ProfileError;
+/// The parameters of a [`Profile`], and what they choose from.
+pub use tresse_core::profile;
 pub use tresse_core::{
     AbandonPolicy, AbandonedMessages, AddressChange, AddressError, AddressOutcome,
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
