@@ -11,7 +11,8 @@ use crate::profile::{CongestionParameters, Profile};
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
-/// What keeps the queue of a path short while several carry data, by what it measures.
+/// What keeps the queue of a path short while several carry data, by what it measures. A trait for one, since what implements it
+/// knows windows, and would make a circle with this file.
 pub(super) trait FlightLimit: std::fmt::Debug + Send + Sync {
     /// Packets are of this many bytes from now on.
     fn set_mss(&mut self, mss: usize);

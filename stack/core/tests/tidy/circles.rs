@@ -71,7 +71,7 @@ fn files_do_not_use_each_other_in_circles() {
     let told: Vec<String> = circles.iter().map(Circle::tell).collect();
     assert!(
         told.is_empty(),
-        "these name each other in a circle; what two of them name belongs into a file of its own:\n{}",
+        "these name each other in a circle; what two of them name belongs into a file of its own. (If no_module_of_the_core_uses_one_above fails, too, its line is the one.)\n{}",
         told.join("\n")
     );
     assert!(gone.is_empty(), "there is no such circle any more, so strike {}", gone.join(", "));

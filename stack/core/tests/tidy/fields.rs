@@ -20,15 +20,20 @@ struct Struct {
     fields: usize,
     /// Of these, fields that others see.
     open: usize,
+    /// The names of those.
+    shown: Vec<String>,
 }
 
 impl Struct {
     fn of(name: &syn::Ident, fields: &syn::Fields) -> Struct {
         let is_open = |field: &&syn::Field| !matches!(field.vis, syn::Visibility::Inherited);
+        let open = || fields.iter().filter(is_open);
+        let shown = open().filter_map(|field| field.ident.as_ref()).map(syn::Ident::to_string);
         Struct {
             name: name.to_string(),
             fields: fields.len(),
-            open: fields.iter().filter(is_open).count(),
+            open: open().count(),
+            shown: shown.collect(),
         }
     }
 }
@@ -71,7 +76,8 @@ fn core() -> Vec<(String, Struct)> {
 fn are_exceptions(found: &[(String, Struct)], exceptions: &[&str], what: &str) {
     let is_new = |one: &&(String, Struct)| !exceptions.contains(&&one.1.name[..]);
     let show = |(path, one): &(String, Struct)| {
-        format!("{path} {}: {} fields, {} open", one.name, one.fields, one.open)
+        let (fields, open, shown) = (one.fields, one.open, one.shown.join(", "));
+        format!("{path} {}: {fields} fields, {open} open: {shown}", one.name)
     };
     let new: Vec<String> = found.iter().filter(is_new).map(show).collect();
     assert!(new.is_empty(), "{what}:\n{}", new.join("\n"));
