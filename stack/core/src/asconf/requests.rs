@@ -30,6 +30,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// It has a wildcard, which means the address that it comes from.
+    fn means_its_source(&self) -> bool {
+        self.unseen && self.change != AddressChange::Delete
+    }
+
     /// Whether one packet can have both. A wildcard means where it comes from: that is the address which is added or made the
     /// primary one, and none that is deleted, for all others are.
     fn goes_with(&self, other: &Request) -> bool {
@@ -66,8 +71,10 @@ struct Flight {
     /// Where it left from, if the system did not choose.
     source: Option<IpAddr>,
     sent: Time,
-    /// How often.
-    times: u32,
+    /// How often on each path, where it could be answered.
+    times: Vec<(PathId, u32)>,
+    /// Some of it left from elsewhere: nobody knows which address the peer has taken a wildcard for.
+    elsewhere: bool,
     /// When the T-4 RTO timer expires.
     due: Option<Time>,
 }
@@ -204,7 +211,8 @@ impl AsconfRequests {
             path,
             source: None,
             sent: Time::ZERO,
-            times: 0,
+            times: Vec::new(),
+            elsewhere: false,
             due: None,
         });
     }
@@ -219,13 +227,28 @@ impl AsconfRequests {
         if let Some(flight) = &mut self.flight {
             (flight.path, flight.source) = (path, source);
             (flight.sent, flight.due) = (now, Some(due));
-            flight.times += 1;
+            match flight.times.iter_mut().find(|(on, _)| *on == path) {
+                Some((_, times)) => *times += 1,
+                None => flight.times.push((path, 1)),
+            }
+            flight.elsewhere |=
+                flight.asked.iter().any(|r| r.means_its_source() && source != Some(r.address));
         }
     }
 
-    /// How often it has left, and was not answered.
-    pub(crate) fn unanswered(&self) -> u32 {
-        self.flight.as_ref().map_or(0, |flight| flight.times)
+    /// It left from an address that is gone: that was no question.
+    pub(crate) fn was_in_vain(&mut self) {
+        if let Some(flight) = &mut self.flight
+            && let Some((_, times)) = flight.times.iter_mut().find(|(on, _)| *on == flight.path)
+        {
+            *times = times.saturating_sub(1);
+        }
+    }
+
+    /// How often it has left on `path`, and was not answered.
+    pub(crate) fn unanswered(&self, path: PathId) -> u32 {
+        let times = self.flight.iter().flat_map(|flight| &flight.times);
+        times.filter(|(on, _)| *on == path).map(|(_, times)| *times).sum()
     }
 
     /// Where it left from last.
@@ -284,7 +307,13 @@ impl AsconfRequests {
             _ => AddressOutcome::Done,
         };
         let outcomes = outcomes.into_iter().enumerate().map(|(at, o)| o.unwrap_or(implied(at)));
-        let answers: Vec<_> = flight.asked.into_iter().zip(outcomes).collect();
+        let known = |(request, outcome): (Request, AddressOutcome)| match outcome {
+            AddressOutcome::Done if flight.elsewhere && request.means_its_source() => {
+                (request, AddressOutcome::Failed)
+            }
+            outcome => (request, outcome),
+        };
+        let answers: Vec<_> = flight.asked.iter().copied().zip(outcomes).map(known).collect();
         for (request, outcome) in &answers {
             if matches!(outcome, AddressOutcome::Refused { .. }) && !self.was_refused(request) {
                 self.refused.push(*request);
@@ -317,8 +346,11 @@ impl AsconfRequests {
 
     pub(crate) fn memory(&self) -> usize {
         let flight = self.flight.as_ref();
-        let flight =
-            flight.map_or(0, |f| f.encoded.len() + f.asked.capacity() * size_of::<Request>());
+        let flight = flight.map_or(0, |f| {
+            f.encoded.len()
+                + f.asked.capacity() * size_of::<Request>()
+                + f.times.capacity() * size_of::<(PathId, u32)>()
+        });
         let waiting = self.waiting.capacity() * size_of::<Waiting>();
         waiting + self.refused.capacity() * size_of::<Request>() + flight
     }

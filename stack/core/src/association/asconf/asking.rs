@@ -128,7 +128,8 @@ impl AddressChanges {
     ///
     /// If what is deleted is back meanwhile, and all that is left or no answer came to another one, it leaves from there, against F4
     /// and F6: whoever keeps to them says nothing until the association dies, as it does where the peer has no way to the others. A
-    /// peer that has not deleted it yet refuses to (F8), and one that has answers there (E6).
+    /// peer that has not deleted it yet refuses to (F8), and one that has answers there (E6). Not so a wildcard, which from there would
+    /// delete the others; and one whose address is gone leaves from what the host has now: what it did is unknown then, and asked again.
     fn source(&self, paths: &Paths, addresses: &Addresses, path: PathId) -> Option<IpAddr> {
         let (p, sources) = (&paths[path].address, addresses.sources());
         let under_way = || self.requests.under_way();
@@ -144,13 +145,20 @@ impl AddressChanges {
         let wildcard = under_way().any(|r| r.unseen);
         let new = || if wildcard { added() } else { waits() };
         let usable = || p.local().filter(|local| addresses.may_leave_from(*local));
-        let primary = || under_way().find(|r| r.unseen && r.change == AddressChange::SetPrimary);
-        // Each path has its turn with what is known before each has it with another: sources and paths do not alternate in step.
-        let turns = self.requests.unanswered() / paths.len() as u32;
-        let tries_others = turns % 2 == 1;
-        let other = || match tries_others {
-            true => sources.back_again(p.remote()).or_else(new),
-            false => None,
+        let primary = || {
+            let is_primary = |r: &&Request| r.unseen && r.change == AddressChange::SetPrimary;
+            under_way().find(|r| is_primary(r) && !sources.has_lost(r.address))
+        };
+        let back = || sources.back_again(p.remote()).filter(|_| !wildcard);
+        // On each path they take turns: together they would alternate in step with the paths.
+        let other = || match self.requests.unanswered(path) % 2 {
+            0 => None,
+            _ => back().or_else(new),
+        };
+        // The address that it means is gone, and nothing else of the host would be seen by the peer.
+        let hidden = || {
+            let hidden = if wildcard { sources.hidden(&[p.remote()]) } else { Vec::new() };
+            hidden.first().copied()
         };
         unseen()
             .or_else(|| primary().map(|r| r.address))
@@ -158,6 +166,7 @@ impl AddressChanges {
             .or_else(usable)
             .or_else(added)
             .or_else(|| sources.to_ask_from(p.remote()))
+            .or_else(hidden)
     }
 
     /// Where the chunk is to leave: the path that carries data if it was answered at its source, else another one that was: a source
@@ -201,6 +210,7 @@ impl AddressChanges {
         {
             return;
         }
+        self.requests.was_in_vain();
         if let Some(path) = self.way(cx.paths, addresses) {
             self.repeat(cx, addresses, path);
         }

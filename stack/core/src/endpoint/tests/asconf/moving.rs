@@ -1,6 +1,6 @@
 //! Hosts that move: their addresses change, and the association follows (RFC 5061 §5.3.2; RFC 6951 §5.7).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -145,6 +145,31 @@ fn a_request_from_an_address_that_is_gone_leaves_again_at_once() {
     mobile.exchange(0);
     mobile.pair.run(secs(2));
     mobile.expect(0);
+}
+
+/// It leaves again from the address that is left and known, and not from the one that it adds, which may lead nowhere yet.
+#[test]
+fn what_leaves_again_at_once_leaves_from_a_known_address() {
+    let mut mobile = Mobile::new(&config(), &[a(0), a(1)]);
+    let [_, peer] = mobile.ids;
+    mobile.pair.run(secs(2));
+    mobile.lose_what_has_no_way();
+    let mut lost = std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true));
+    let dark = Rc::new(Cell::new(true));
+    let is_dark = Rc::clone(&dark);
+    mobile.pair.drop = Box::new(move |p| {
+        let ours = if p.from == Side::A { p.to.source } else { Some(p.to.destination) };
+        lost(p) || is_dark.get() || ours == Some(a(2))
+    });
+    mobile.becomes(&[a(0), a(1), a(2)]);
+    mobile.pair.run(ms(1));
+    let from = mobile.pair.sent(Side::A, ChunkType::ASCONF)[0].to.source.unwrap();
+    dark.set(false);
+    let left = if from == a(0) { a(1) } else { a(0) };
+    mobile.here.borrow_mut().remove(&from);
+    mobile.becomes(&[left, a(2)]);
+    mobile.pair.run(ms(50));
+    assert!(remotes(&mut mobile.pair, Side::Z, peer).contains(&a(2)));
 }
 
 /// The path that carries data has got a source in place of the one that is gone, but in the other network, which leads nowhere.
@@ -517,6 +542,44 @@ fn every_path_is_asked_from_every_source() {
     }
 }
 
+/// Addresses of the peer that were never confirmed are never asked: they put off no turn of another source.
+#[test]
+fn paths_that_are_not_asked_put_off_no_source() {
+    let near = |host: u8| IpAddr::from([10, 0, 0, host]);
+    let mut pair = Pair::new(&config(), 8);
+    let settings = EndpointConfig { association: config(), ..EndpointConfig::default() };
+    pair.replace(Side::A, Endpoint::new(settings, [9; 32]));
+    let now = pair.now;
+    pair.end(Side::A).set_host_addresses(now, &[near(1), near(8)]);
+    let here = Rc::new(RefCell::new(BTreeSet::from([near(1), near(8)])));
+    let mut mobile = Mobile { ids: [AssociationId::default(); 2], here, pair };
+    mobile.lose_what_has_no_way();
+    let mut lost = std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true));
+    // Of the eight addresses of Z only the first one can be reached.
+    mobile.pair.drop = Box::new(move |p| {
+        let theirs = if p.from == Side::A { Some(p.to.destination) } else { p.to.source };
+        lost(p) || theirs != Some(z(0))
+    });
+    let (id, peer) = mobile.pair.connect(&config());
+    mobile.ids = [id, peer];
+    mobile.pair.run(secs(2));
+    assert_eq!(mobile.pair.end(Side::A).path_stats(id).len(), 8);
+    let mut lost = std::mem::replace(&mut mobile.pair.drop, Box::new(|_| true));
+    mobile.pair.drop = Box::new(move |p| {
+        let ours = if p.from == Side::A { p.to.source } else { Some(p.to.destination) };
+        lost(p) || ours == Some(near(8))
+    });
+    mobile.becomes(&[near(8)]);
+    mobile.becomes(&[near(8), near(9)]);
+    mobile.exchange(0);
+    mobile.pair.run(secs(20));
+    let known = remotes(&mut mobile.pair, Side::Z, peer);
+    assert!(known.contains(&near(9)), "{known:?}");
+    mobile.pair.run(secs(60));
+    mobile.expect(0);
+    assert_eq!(mobile.pair.closed(Side::A), None);
+}
+
 /// Behind a NAT it leaves from where it was, though another address waits to be added: from there a wildcard is of a stranger.
 #[test]
 fn a_wildcard_leaves_from_no_address_that_waits() {
@@ -551,6 +614,24 @@ fn a_wildcard_leaves_from_no_address_that_waits() {
     let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
     let sources: Vec<Option<IpAddr>> = asked.map(|p| p.to.source).collect();
     assert!(sources.len() > 3 && sources.iter().all(|s| *s == Some(a(0))), "{sources:?}");
+}
+
+/// The user wants back what is being deleted with a wildcard: from there the wildcard would delete the one that is to stay.
+#[test]
+fn a_wildcard_leaves_from_no_address_that_it_deletes() {
+    let world: IpAddr = [203, 0, 113, 5].into();
+    // Bound to two private addresses, not to a wildcard.
+    let mut peer = Peer::between(&config(), 2, &BOTH, &BOTH, &[world]);
+    let (now, id) = (peer.script.now, peer.script.id);
+    peer.script.end.remove_local_address(now, id, a(1)).unwrap();
+    let mut sent = peer.script.poll();
+    peer.script.end.add_local_address(now, id, a(1)).unwrap();
+    for _ in 0..3 {
+        sent.extend(peer.script.wait(secs(8)));
+    }
+    let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
+    let sources: Vec<Option<IpAddr>> = asked.map(|p| p.to.source).collect();
+    assert!(sources.len() > 2 && sources.iter().all(|s| *s == Some(a(0))), "{sources:?}");
 }
 
 /// It moves on before it hears that the address before is deleted, and the peer knows neither that one nor the next.
@@ -667,4 +748,61 @@ fn behind_a_nat_only_wildcards_are_sent() {
     let last = peer.script.end.remove_local_address(now, id, a(1));
     assert_eq!(last, Err(AddressError::Last));
     let _ = PortConfig::default();
+}
+
+/// It moves on before the peer has answered: what has wildcards comes from where it is now, for all others are gone.
+#[test]
+fn behind_a_nat_it_moves_on_before_it_is_answered() {
+    let world: IpAddr = [203, 0, 113, 5].into();
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0)], world);
+    let now = peer.script.now;
+    peer.script.end.set_host_addresses(now, &[a(1)]);
+    let asked = |sent: &[Sent]| -> Vec<Option<IpAddr>> {
+        let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
+        asked.map(|p| p.to.source).collect()
+    };
+    assert_eq!(asked(&peer.script.poll()), [Some(a(1))]);
+    peer.script.wait(ms(10));
+    let now = peer.script.now;
+    peer.script.end.set_host_addresses(now, &[a(2)]);
+    let mut sent = peer.script.poll();
+    sent.extend(peer.script.wait(secs(8)));
+    let sources = asked(&sent);
+    assert!(!sources.is_empty() && sources.iter().all(|s| *s == Some(a(2))), "{sources:?}");
+}
+
+/// What a wildcard has added is the address that it came from, and no other one.
+#[test]
+fn a_wildcard_from_another_address_adds_none() {
+    let world: IpAddr = [203, 0, 113, 5].into();
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0)], world);
+    let (now, id) = (peer.script.now, peer.script.id);
+    peer.script.end.set_host_addresses(now, &[a(0), a(1)]);
+    peer.script.end.add_local_address(now, id, a(1)).unwrap();
+    let sent = peer.script.poll();
+    let asked = sent.iter().find(|p| p.carries(ChunkType::ASCONF)).expect("ASCONF");
+    assert_eq!(asked.to.source, Some(a(1)));
+    let number = asked.chunks().find_map(|chunk| match chunk {
+        Chunk::Asconf(asconf) => Some(asconf.number),
+        _ => None,
+    });
+    let number = number.expect("ASCONF");
+    // That packet is lost; the address is gone before it is answered.
+    peer.script.end.set_host_addresses(now, &[a(0)]);
+    let mut sent = peer.script.poll();
+    sent.extend(peer.script.wait(secs(2)));
+    let from_other = sent.iter().any(|p| p.carries(ChunkType::ASCONF) && p.to.source == Some(a(0)));
+    if from_other {
+        // The peer knows a(0) already, and says yes.
+        let responses = Parameters::new(&[]);
+        let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
+        peer.script.give_datagram(Datagram {
+            source: world,
+            destination: a(0),
+            encapsulation: None,
+            ecn: Ecn::NotEct,
+            packet: bytes.into(),
+        });
+    }
+    assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(0)]);
 }
