@@ -30,6 +30,8 @@ pub(crate) struct Reachability {
     answered: Time,
     /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
+    /// How often in a row it did, since something was acknowledged here.
+    silences: u32,
 }
 
 impl Reachability {
@@ -45,6 +47,7 @@ impl Reachability {
             unreachable_at: None,
             answered: Time::ZERO,
             silent: false,
+            silences: 0,
         }
     }
 
@@ -188,6 +191,18 @@ impl Reachability {
         self.answered = now;
     }
 
+    /// Something was acknowledged here.
+    #[inline]
+    pub(crate) fn on_acked(&mut self, now: Time) {
+        self.silences = 0;
+        self.owes_from(now);
+    }
+
+    /// How often in a row it fell silent, since something was acknowledged here.
+    pub(crate) const fn silences(&self) -> u32 {
+        self.silences
+    }
+
     /// It owes an answer for too long.
     #[inline]
     pub(crate) const fn is_silent(&self) -> bool {
@@ -196,6 +211,7 @@ impl Reachability {
 
     pub(crate) fn fall_silent(&mut self) {
         self.silent = true;
+        self.silences = self.silences.saturating_add(1);
     }
 }
 

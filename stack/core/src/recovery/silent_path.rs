@@ -7,12 +7,15 @@
 //! a subflow lost over another one.)
 //!
 //! ```text
-//! wait   = 2 SRTT + 4 RTTVAR, at least 10 ms; + the peer's SACK delay if one packet is in flight
+//! wait   = 2^n (2 SRTT + 4 RTTVAR, at least 10 ms); + the peer's SACK delay if one packet is in flight
+//! n      = how often the path fell silent since something was acknowledged there
 //! silent <=> something is in flight, and for `wait` nothing was acknowledged, nor did the first
 //!            packet of the flight leave; and meanwhile another path answered, or is idle
 //! ```
 //! It gets no new data until it answers; a HEARTBEAT asks it at once. No congestion window is cut
-//! and no error counted: that is left to what the HEARTBEAT finds (RFC 9260 §8.3).
+//! and no error counted: that is left to what the HEARTBEAT finds (RFC 9260 §8.3). Where HEARTBEATs are answered and data never
+//! is, as by a peer without its key, a flight would go to and fro for ever: the wait doubles (RFC 8085 §3.1.1) until T3-rtx comes
+//! first.
 
 use std::time::Duration;
 
@@ -23,6 +26,9 @@ use crate::time::Time;
 
 /// Less than that is a matter of how hosts are scheduled.
 const MIN_WAIT: Duration = Duration::from_millis(10);
+
+/// By then T3-rtx has expired.
+const MOST_DOUBLINGS: u32 = 12;
 
 /// The mechanism.
 pub(in crate::recovery) struct SilentPath;
@@ -44,6 +50,8 @@ pub(crate) struct SilenceFacts {
     pub(crate) one_packet: bool,
     /// When something was last acknowledged, or the first packet of the flight left.
     pub(crate) answered: Time,
+    /// How often in a row it fell silent, since something was acknowledged there.
+    pub(crate) silences: u32,
 }
 
 impl SilenceFacts {
@@ -53,7 +61,8 @@ impl SilenceFacts {
     /// When the path will be silent; `None` if it owes no answer or has never given one.
     pub(crate) fn deadline(&self, max_sack_delay: Duration) -> Option<Time> {
         let srtt = self.srtt.filter(|_| self.in_flight)?;
-        let wait = (2 * srtt + 4 * self.rttvar).max(MIN_WAIT);
+        let wait =
+            (2 * srtt + 4 * self.rttvar).max(MIN_WAIT) * (1 << self.silences.min(MOST_DOUBLINGS));
         let delay = if self.one_packet { max_sack_delay } else { Duration::ZERO };
         Some(self.answered + wait + delay)
     }
@@ -72,7 +81,8 @@ mod tests {
 
     fn path(in_flight: bool, one_packet: bool) -> SilenceFacts {
         let answered = Time::from_millis(1000);
-        SilenceFacts { srtt: Some(MS(50)), rttvar: MS(5), in_flight, one_packet, answered }
+        let (srtt, rttvar, silences) = (Some(MS(50)), MS(5), 0);
+        SilenceFacts { srtt, rttvar, in_flight, one_packet, answered, silences }
     }
 
     #[test]
@@ -84,6 +94,8 @@ mod tests {
         assert_eq!(at(SilenceFacts { srtt: None, ..path(true, false) }), None);
         let quick = SilenceFacts { srtt: Some(MS(1)), rttvar: MS(0), ..path(true, false) };
         assert_eq!(at(quick), Some(Time::from_millis(1010)));
+        let again = |silences| at(SilenceFacts { silences, ..path(true, false) });
+        assert_eq!([1, 2].map(again), [1240, 1480].map(|ms| Some(Time::from_millis(ms))));
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl Sender {
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
-                cx.paths[path].reachability.owes_from(now);
+                cx.paths[path].reachability.on_acked(now);
                 cx.paths[path].window.allow_more();
                 cx.paths[path].t3.on_ack();
                 //= RFC 7829 3.2-17 3.2-18

@@ -24,6 +24,7 @@ fn facts(board: &Scoreboard, p: &Path) -> SilenceFacts {
         in_flight: flight > 0,
         one_packet: flight <= p.mtu.max_packet(),
         answered: p.reachability.answered(),
+        silences: p.reachability.silences(),
     }
 }
 
