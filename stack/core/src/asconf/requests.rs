@@ -307,6 +307,7 @@ impl AsconfRequests {
             _ => AddressOutcome::Done,
         };
         let outcomes = outcomes.into_iter().enumerate().map(|(at, o)| o.unwrap_or(implied(at)));
+        // Which address a wildcard was taken for is not known where it left from several: it is asked for again.
         let known = |(request, outcome): (Request, AddressOutcome)| match outcome {
             AddressOutcome::Done if flight.elsewhere && request.means_its_source() => {
                 (request, AddressOutcome::Failed)

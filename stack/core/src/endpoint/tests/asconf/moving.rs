@@ -580,6 +580,32 @@ fn paths_that_are_not_asked_put_off_no_source() {
     assert_eq!(mobile.pair.closed(Side::A), None);
 }
 
+/// The peer, out in the world, grants to the first address all that the chunk asked for.
+fn grant(peer: &mut Peer, world: IpAddr, number: AsconfNumber) {
+    let responses = Parameters::new(&[]);
+    let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
+    peer.script.give_datagram(Datagram {
+        source: world,
+        destination: a(0),
+        encapsulation: None,
+        ecn: Ecn::NotEct,
+        packet: bytes.into(),
+    });
+}
+
+/// One address is to be deleted, and then one added, and nobody answers: where the requests leave from.
+fn sources_without_an_answer(peer: &mut Peer, gone: IpAddr, new: IpAddr) -> Vec<Option<IpAddr>> {
+    let (now, id) = (peer.script.now, peer.script.id);
+    peer.script.end.remove_local_address(now, id, gone).unwrap();
+    let mut sent = peer.script.poll();
+    peer.script.end.add_local_address(now, id, new).unwrap();
+    for _ in 0..3 {
+        sent.extend(peer.script.wait(secs(8)));
+    }
+    let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
+    asked.map(|p| p.to.source).collect()
+}
+
 /// Behind a NAT it leaves from where it was, though another address waits to be added: from there a wildcard is of a stranger.
 #[test]
 fn a_wildcard_leaves_from_no_address_that_waits() {
@@ -594,25 +620,9 @@ fn a_wildcard_leaves_from_no_address_that_waits() {
         _ => None,
     });
     let number = number.expect("ASCONF");
-    let responses = Parameters::new(&[]);
-    let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
-    peer.script.give_datagram(Datagram {
-        source: world,
-        destination: a(0),
-        encapsulation: None,
-        ecn: Ecn::NotEct,
-        packet: bytes.into(),
-    });
+    grant(&mut peer, world, number);
     assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(0), a(1)]);
-    let now = peer.script.now;
-    peer.script.end.remove_local_address(now, id, a(1)).unwrap();
-    let mut sent = peer.script.poll();
-    peer.script.end.add_local_address(now, id, a(2)).unwrap();
-    for _ in 0..3 {
-        sent.extend(peer.script.wait(secs(8)));
-    }
-    let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
-    let sources: Vec<Option<IpAddr>> = asked.map(|p| p.to.source).collect();
+    let sources = sources_without_an_answer(&mut peer, a(1), a(2));
     assert!(sources.len() > 3 && sources.iter().all(|s| *s == Some(a(0))), "{sources:?}");
 }
 
@@ -622,15 +632,7 @@ fn a_wildcard_leaves_from_no_address_that_it_deletes() {
     let world: IpAddr = [203, 0, 113, 5].into();
     // Bound to two private addresses, not to a wildcard.
     let mut peer = Peer::between(&config(), 2, &BOTH, &BOTH, &[world]);
-    let (now, id) = (peer.script.now, peer.script.id);
-    peer.script.end.remove_local_address(now, id, a(1)).unwrap();
-    let mut sent = peer.script.poll();
-    peer.script.end.add_local_address(now, id, a(1)).unwrap();
-    for _ in 0..3 {
-        sent.extend(peer.script.wait(secs(8)));
-    }
-    let asked = sent.iter().filter(|p| p.carries(ChunkType::ASCONF));
-    let sources: Vec<Option<IpAddr>> = asked.map(|p| p.to.source).collect();
+    let sources = sources_without_an_answer(&mut peer, a(1), a(1));
     assert!(sources.len() > 2 && sources.iter().all(|s| *s == Some(a(0))), "{sources:?}");
 }
 
@@ -794,15 +796,7 @@ fn a_wildcard_from_another_address_adds_none() {
     let from_other = sent.iter().any(|p| p.carries(ChunkType::ASCONF) && p.to.source == Some(a(0)));
     if from_other {
         // The peer knows a(0) already, and says yes.
-        let responses = Parameters::new(&[]);
-        let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
-        peer.script.give_datagram(Datagram {
-            source: world,
-            destination: a(0),
-            encapsulation: None,
-            ecn: Ecn::NotEct,
-            packet: bytes.into(),
-        });
+        grant(&mut peer, world, number);
     }
     assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(0)]);
 }
