@@ -14,8 +14,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -386,6 +388,16 @@ func (p *peer) sendAll() {
 	}
 }
 
+// drain waits until all has been read that came before the association ended: streams are read beside it.
+func (p *peer) drain() {
+	p.lock.Lock()
+	lanes := slices.Collect(maps.Values(p.lanes))
+	p.lock.Unlock()
+	for _, lane := range lanes {
+		<-lane.over
+	}
+}
+
 func (p *peer) exchange() {
 	sending := make(chan struct{})
 	send := func() {
@@ -430,6 +442,7 @@ func main() {
 	p.association = establish(o, c)
 	p.start()
 	p.exchange()
+	p.drain()
 	end := "shutdown"
 	switch {
 	case c.aborted.Load():
