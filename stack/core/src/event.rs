@@ -135,7 +135,7 @@ pub enum Event {
     },
     /// RESTART: the peer restarted; both directions begin again (RFC 9260 §5.2.4 A), and so do all paths, also those
     /// that had failed: no `PathChanged` says so. Messages not yet acknowledged are reported by `SendFailed` before this
-    /// event.
+    /// event. What the peer's first life sent and nobody has read stays readable, ahead of what the second one sends.
     Restarted,
     /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops being empty, not for each message.
     Readable,

@@ -160,7 +160,7 @@ impl Journal {
 fn is_reset(event: &Event) -> bool {
     match event {
         Event::StreamsReset { direction, .. } => *direction == ResetDirection::Incoming,
-        Event::AssociationReset { .. } => true,
+        Event::AssociationReset { .. } | Event::Restarted => true,
         _ => false,
     }
 }

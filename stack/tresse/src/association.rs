@@ -194,7 +194,7 @@ impl Association {
         let id = self.inner.id;
         let now = self.inner.shared.clock.now();
         let mut state = self.inner.shared.lock();
-        // What comes behind a reset of streams is read once its event is there.
+        // What comes behind a reset of streams, or a restart, is read once its event is there.
         let next = if state.core.tells_of_reset(id) { None } else { state.core.recv(now, id) };
         let Some(message) = next else {
             return state.closed(id).map_or(Ok(None), Err);

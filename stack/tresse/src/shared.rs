@@ -290,9 +290,15 @@ impl State {
                 self.close(shared, id, Closed::Association(reason));
             }
             // Writers must learn of both: the buffer is empty, or nothing is accepted any more.
-            Event::Restarted | Event::PeerShutdown => {
+            Event::PeerShutdown => {
                 slot.push_event(event);
                 slot.signals.writable.notify_waiters();
+            }
+            // What comes behind it waited for that.
+            Event::Restarted => {
+                slot.push_event(event);
+                slot.signals.writable.notify_waiters();
+                slot.signals.readable.notify_waiters();
             }
             Event::StreamsAdded { outbound_streams, inbound_streams, .. } => {
                 slot.streams = (outbound_streams, inbound_streams);

@@ -332,15 +332,16 @@ impl Actor {
         };
         for _ in 0..count {
             let Some(received) = cx.recv(id) else { return };
-            let Some(received) = self.put_together(cx, id, received) else { continue };
-            if let Some(end) = self.locals.get(&id).map(|local| local.end)
-                && !received.unordered
-            {
-                let (stream, ssn) = (received.stream.0, received.ssn.0);
-                self.ledger.borrow_mut().numbered(end, stream, ssn);
+            if let Some(received) = self.put_together(cx, id, received) {
+                if let Some(end) = self.locals.get(&id).map(|local| local.end)
+                    && !received.unordered
+                {
+                    let (stream, ssn) = (received.stream.0, received.ssn.0);
+                    self.ledger.borrow_mut().numbered(end, stream, ssn);
+                }
+                self.take(id, received.into_message());
             }
-            self.take(id, received.into_message());
-            // The next message may be from after a reset, which is told between the two.
+            // What is next may be from after a reset or a restart, which are told before it.
             if self.plan.config.extensions != Extensions::NONE {
                 while let Some((id, event)) = cx.endpoint().poll_event() {
                     self.on_event(cx, id, event);

@@ -94,7 +94,7 @@ impl Engine {
             return;
         }
         let core = association.core;
-        // What comes behind a reset of streams is handed over once its notification is.
+        // What comes behind a reset of streams, or a restart, is handed over once its notification is.
         if self.raw.act(|endpoint, _| endpoint.tells_of_reset(core)) {
             return;
         }
@@ -104,10 +104,12 @@ impl Engine {
             Some((message, cumulative))
         });
         if let Some((message, cumulative)) = message {
+            association.of_first_life = association.of_first_life.saturating_sub(1);
             self.frame_message(id, number, &message, cumulative);
             return self.line_up(number);
         }
         association.readable = false;
+        association.of_first_life = 0;
         let ended = association.ended;
         if ended {
             self.end_open(id, number);

@@ -99,8 +99,10 @@ impl Engine {
             (Event::PeerShutdown, Some(id)) => self.on_peer_shutdown(id, number),
             (Event::Restarted, Some(id)) => {
                 self.enter_names(number);
+                self.keep_first_life(number);
                 let told = Notification::Association(Change::Restart, self.streams(number));
                 self.notify(id, number, &told);
+                self.go_on_reading(id, number);
             }
             (Event::Closed(reason), _) => self.on_closed(number, &reason),
             _ => {}
@@ -151,7 +153,16 @@ impl Engine {
         }
     }
 
-    /// What came behind a reset of streams waited for its notification.
+    /// What the peer's first life has said comes before SCTP_RESTART, as in the kernel, where both wait in one queue.
+    fn keep_first_life(&mut self, number: u32) {
+        if let Some(association) = self.associations.get_mut(&number) {
+            let core = association.core;
+            association.of_first_life =
+                self.raw.act(|endpoint, _| endpoint.unread_of_first_life(core));
+        }
+    }
+
+    /// What came behind a reset of streams, or a restart, waited for its notification.
     fn go_on_reading(&mut self, id: u64, number: u32) {
         if self.associations.get(&number).is_some_and(|association| association.readable) {
             self.line_up(number);

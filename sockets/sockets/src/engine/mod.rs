@@ -103,6 +103,8 @@ struct Association {
     readable: bool,
     /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
     open: BTreeMap<u16, u16>,
+    /// Messages of the peer's first life that are read before what is told of its second one.
+    of_first_life: usize,
     /// A message whose end the program has not written.
     unended: Option<Unended>,
     /// It stands in its socket's line of those that may have something to read.
@@ -150,6 +152,7 @@ impl Association {
             own_dscp: (socket.options.own_dscp, BTreeSet::new()),
             readable: false,
             open: BTreeMap::new(),
+            of_first_life: 0,
             unended: None,
             in_line: false,
             peer_is_done: false,

@@ -12,6 +12,7 @@ mod long;
 mod options;
 mod parts;
 mod paths;
+mod restarts;
 mod returned;
 mod silent;
 mod unended;

@@ -126,6 +126,11 @@ impl Association {
         self.receiver.is_sack_due()
     }
 
+    /// Messages, or parts of one, from before a restart of the peer that can be read.
+    pub(crate) fn unread_of_first_life(&self) -> usize {
+        self.receiver.unread_of_first_life()
+    }
+
     /// Messages that can be read.
     pub(crate) fn readable(&self) -> usize {
         self.receiver.readable()

@@ -57,10 +57,16 @@ impl Endpoint {
         self.ask(now, id, |a| a.add_streams(now, outgoing, incoming))
     }
 
-    /// Whether an event that was not polled yet tells that incoming streams begin again: what [`recv`](Endpoint::recv) gives now
-    /// came behind that.
+    /// Whether an event that was not polled yet tells that incoming streams begin again, by a reset or since the peer restarted:
+    /// what [`recv`](Endpoint::recv) gives now may have come behind that.
     pub fn tells_of_reset(&self, id: AssociationId) -> bool {
         self.roll.get(id).is_some_and(|a| a.journal.tells_of_reset())
+    }
+
+    /// How many messages, or parts of one, wait to be read that the peer sent before it restarted: [`recv`](Endpoint::recv) gives
+    /// them first ([`Event::Restarted`](crate::Event::Restarted)).
+    pub fn unread_of_first_life(&self, id: AssociationId) -> usize {
+        self.roll.get(id).map_or(0, Association::unread_of_first_life)
     }
 
     fn ask(

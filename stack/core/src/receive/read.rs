@@ -10,6 +10,11 @@ impl Receiver {
         self.reading.messages() + self.ready()
     }
 
+    /// Those of them that came before a restart of the peer.
+    pub(crate) fn unread_of_first_life(&self) -> usize {
+        self.reading.messages()
+    }
+
     /// Messages of which the end was handed over, and those of which it waits for that.
     pub(crate) fn ends(&self) -> (u64, u64) {
         let waiting = self.reading.messages() + self.inbound.ends();

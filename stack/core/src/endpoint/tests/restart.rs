@@ -99,6 +99,37 @@ fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
     assert_ne!(only(&data).data()[0].tsn, script.first);
 }
 
+#[test]
+fn what_the_second_life_sends_stands_behind_the_news_of_the_restart() {
+    let mut script = Script::connected(&standard());
+    script.data(9);
+    let (tag, cookie) = offer(&mut script);
+    // The first data may come with the COOKIE ECHO (RFC 9260 §5.1 C).
+    let packet = packet(tag, |w| {
+        w.cookie_echo(&cookie);
+        script::write_data(w, second_life().initial_tsn, 5);
+    });
+    assert!(!script.end.tells_of_reset(script.id));
+    script.end.handle_datagram(
+        script.now,
+        Datagram {
+            source: addresses(Side::Z, 1)[0],
+            destination: addresses(Side::A, 1)[0],
+            encapsulation: script.encapsulation,
+            ecn: Ecn::NotEct,
+            packet: packet.into(),
+        },
+    );
+    assert!(script.end.tells_of_reset(script.id));
+    script.poll();
+    assert!(script.events.contains(&Event::Restarted));
+    assert!(!script.end.tells_of_reset(script.id));
+    assert_eq!(script.end.unread_of_first_life(script.id), 1);
+    assert_eq!(script.recv().unwrap().payload.len(), 9);
+    assert_eq!(script.end.unread_of_first_life(script.id), 0);
+    assert_eq!(script.recv().unwrap().payload.len(), 5);
+}
+
 //= RFC 9260 5.2.4-5
 #[test]
 fn a_restart_resets_congestion_control_and_timers() {
