@@ -14,7 +14,7 @@ use crate::ids::{LossCause, MtuCause, MtuSearchState, PathId, PathState, WindowC
 use crate::reliability::Reliability;
 use crate::time::Time;
 pub use close_reason::CloseReason;
-pub use message::{Message, MessagePart, ReceivedMessage};
+pub use message::{Message, MessagePart, NextMessage, ReceivedMessage};
 
 /// Options of one send (RFC 6458 §5.3.4 `sctp_sndinfo`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,6 +19,8 @@ pub(crate) struct Journal {
     pub(crate) events: Events,
     pub(crate) traces: Traces,
     pub(crate) stats: AssociationStats,
+    /// When user data was sent or received last.
+    pub(crate) data_at: Option<Time>,
 }
 
 /// Events that wait to be polled.

@@ -51,7 +51,7 @@ pub use error::{
 };
 pub use event::{
     AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message, MessagePart,
-    ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
+    NextMessage, ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
     SpuriousCause, TraceEvent,
 };
 pub use extensions::Extensions;

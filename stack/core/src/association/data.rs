@@ -5,7 +5,7 @@ use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 use super::Association;
 use super::errors::End;
 use super::incoming::PacketInHand;
-use crate::event::{Event, MessagePart, ReceivedMessage};
+use crate::event::{Event, MessagePart, NextMessage, ReceivedMessage};
 use crate::receive::{Forwarded, Taken};
 use crate::time::Time;
 
@@ -48,6 +48,7 @@ impl Association {
             Taken::New { readable, result } => {
                 let known = data.stream.0 < self.receiver.streams();
                 self.journal.stats.data_chunks_received += 1;
+                self.journal.data_at = Some(now);
                 if readable {
                     self.journal.event(Event::Readable);
                 }
@@ -104,6 +105,11 @@ impl Association {
     /// The Cumulative TSN Ack Point of what the peer sends; `None` before anything of it is known.
     pub(crate) fn cumulative_tsn(&self) -> Option<Tsn> {
         self.receiver.initial_tsn().map(|_| self.receiver.cumulative())
+    }
+
+    /// What [`recv`](Self::recv) gives next.
+    pub(crate) fn next_message(&self) -> Option<NextMessage> {
+        self.receiver.next_message()
     }
 
     /// The next message for the application; opens the window.

@@ -42,6 +42,12 @@ impl Endpoint {
         self.roll.get(id).map(|a| a.info())
     }
 
+    /// When it sent or received a packet with user data last: from then on it is idle (SCTP_AUTOCLOSE, RFC 6458 §8.1.8). `None`
+    /// if it never did, or is forgotten. What was sent again counts, what came again does not.
+    pub fn last_data(&self, id: AssociationId) -> Option<Time> {
+        self.roll.get(id)?.journal.data_at
+    }
+
     /// The settings of an association, until it is forgotten.
     pub fn config(&self, id: AssociationId) -> Option<&AssociationConfig> {
         self.roll.get(id).map(|a| a.config())

@@ -38,7 +38,7 @@ use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
 use crate::datagram::{Datagram, Transmit};
 use crate::error::{AssociationError, NotOpened, SendError};
-use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
+use crate::event::{Event, NextMessage, ReceivedMessage, SendOptions, TraceEvent};
 use crate::ids::{AssociationId, PathId};
 use crate::path::source::{Sources, is_unicast};
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
@@ -257,6 +257,12 @@ impl Endpoint {
     /// window, and the last one before a reset of streams brings its event.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
         self.roll.recv(now, &self.ports, id)
+    }
+
+    /// What [`recv`](Self::recv) gives next: it stays where it is, and goes on filling the receive window (SCTP_NXTINFO, RFC 6458
+    /// §5.3.6). Of a message that is read in parts more may have come by then.
+    pub fn next_message(&self, id: AssociationId) -> Option<NextMessage> {
+        self.roll.get(id)?.next_message()
     }
 
     /// Starts a graceful shutdown (RFC 9260 §9.2): what was accepted is still delivered.

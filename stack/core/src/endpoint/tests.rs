@@ -38,6 +38,7 @@ mod limits;
 mod memory;
 mod multihoming;
 mod multipath;
+mod next_message;
 mod nr_sack;
 mod ootb;
 mod outage;
@@ -76,7 +77,7 @@ use tresse_wire::{
 use super::Endpoint;
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::datagram::{Datagram, Ecn, IpLabels, Transmit};
-use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
+use crate::event::{CloseReason, Event, NextMessage, ReceivedMessage, SendOptions, TraceEvent};
 use crate::extensions::Extensions;
 use crate::ids::{AssociationId, PathId};
 use crate::profile::Profile;

@@ -71,3 +71,34 @@ impl ReceivedMessage {
         Message { stream, ppid, unordered, payload }
     }
 }
+
+/// What is read next, as far as it has come (SCTP_NXTINFO, RFC 6458 §5.3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NextMessage {
+    /// The stream it came on.
+    pub stream: StreamId,
+    /// Payload protocol identifier, opaque to SCTP (RFC 9260 §3.3.1).
+    pub ppid: Ppid,
+    /// Delivered without regard to order (U flag).
+    pub unordered: bool,
+    /// Bytes that can be read now: 0 only if it is [`Aborted`](MessagePart::Aborted).
+    pub len: usize,
+    /// Which part of the message these are.
+    pub part: MessagePart,
+}
+
+impl NextMessage {
+    /// Whether it ends what it is of: the whole message, or the last part of one (SCTP_COMPLETE).
+    #[must_use]
+    pub const fn is_complete(self) -> bool {
+        matches!(self.part, MessagePart::Whole | MessagePart::Last)
+    }
+}
+
+impl From<&ReceivedMessage> for NextMessage {
+    fn from(message: &ReceivedMessage) -> NextMessage {
+        let ReceivedMessage { stream, ppid, unordered, part, .. } = *message;
+        NextMessage { stream, ppid, unordered, len: message.payload.len(), part }
+    }
+}

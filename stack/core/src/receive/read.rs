@@ -1,7 +1,7 @@
 //! What the application reads.
 
 use super::Receiver;
-use crate::event::ReceivedMessage;
+use crate::event::{NextMessage, ReceivedMessage};
 use crate::time::Time;
 
 impl Receiver {
@@ -24,6 +24,11 @@ impl Receiver {
     /// Nothing more comes of messages that are handed over in parts.
     pub(crate) fn end_partial_delivery(&mut self) {
         self.inbound.end_partial_delivery();
+    }
+
+    /// What [`read`](Self::read) gives next.
+    pub(crate) fn next_message(&self) -> Option<NextMessage> {
+        self.reading.peek().or_else(|| self.inbound.peek())
     }
 
     //= RFC 9260 6.2-11 6.2-22

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::ReceivedMessage;
+use crate::event::{NextMessage, ReceivedMessage};
 use crate::memory::Throughput;
 use crate::streams::charge;
 use crate::time::Time;
@@ -49,6 +49,11 @@ impl Reading {
     #[inline]
     pub(super) fn messages(&self) -> usize {
         self.retained.len()
+    }
+
+    /// What [`take`](Self::take) takes next.
+    pub(super) fn peek(&self) -> Option<NextMessage> {
+        self.retained.front().map(NextMessage::from)
     }
 
     /// The first of these.

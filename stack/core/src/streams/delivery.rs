@@ -9,7 +9,7 @@ use super::ring::EntryId;
 use super::stream_set::StreamSet;
 use super::table::StreamTable;
 use super::{PIECE, charge};
-use crate::event::{MessagePart, ReceivedMessage};
+use crate::event::{MessagePart, NextMessage, ReceivedMessage};
 
 /// Larger lists are given back when they run empty.
 const KEEP: usize = 16;
@@ -239,6 +239,11 @@ impl Delivery {
     pub(super) fn queue(&mut self, message: ReceivedMessage) {
         self.charge += charge(message.payload.len());
         self.ready.push_back(message);
+    }
+
+    /// What [`pop`](Self::pop) takes next.
+    pub(super) fn peek(&self) -> Option<NextMessage> {
+        self.ready.front().map(NextMessage::from)
     }
 
     /// The next message for the application.

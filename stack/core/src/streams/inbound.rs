@@ -15,7 +15,7 @@ use super::delivery::Delivery;
 use super::interleaved::Interleaved;
 use super::reassembly::{Completed, Reassembly};
 use super::ring::Stored;
-use crate::event::{MessagePart, ReceivedMessage};
+use crate::event::{MessagePart, NextMessage, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -166,6 +166,14 @@ impl Inbound {
             self.route(message)?;
         }
         Ok(())
+    }
+
+    /// What [`pop`](Self::pop) takes next.
+    pub(crate) fn peek(&self) -> Option<NextMessage> {
+        if self.reassembly.is_begun() {
+            return self.peek_part();
+        }
+        self.delivery.peek().or_else(|| self.peek_part())
     }
 
     /// The next message for the application, or part of one.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::chunk::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
 use super::{charge, detach, trimmed};
-use crate::event::{MessagePart, ReceivedMessage};
+use crate::event::{MessagePart, NextMessage, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -50,6 +50,13 @@ struct Assembly {
     begun: bool,
     /// When the last of it came.
     at: Time,
+}
+
+impl Assembly {
+    /// What is taken of it before its end has come.
+    const fn part(&self) -> MessagePart {
+        if self.begun { MessagePart::Middle } else { MessagePart::First }
+    }
 }
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
@@ -94,11 +101,19 @@ impl Reassembly {
         (assembly.buffer.len() >= least).then_some(assembly.head)
     }
 
+    /// What [`take_part`](Self::take_part) takes next.
+    pub(super) fn peek_part(&self) -> Option<NextMessage> {
+        let assembly = self.assembly.as_ref()?;
+        let Head { stream, ppid, unordered, .. } = assembly.head;
+        let (len, part) = (assembly.buffer.len(), assembly.part());
+        Some(NextMessage { stream, ppid, unordered, len, part })
+    }
+
     //= RFC 9260 6.9-15
     /// Takes what is there of the assembly.
     pub(super) fn take_part(&mut self) -> Option<ReceivedMessage> {
         let assembly = self.assembly.as_mut()?;
-        let part = if assembly.begun { MessagePart::Middle } else { MessagePart::First };
+        let part = assembly.part();
         assembly.begun = true;
         let buffer = std::mem::take(&mut assembly.buffer);
         Some(ReceivedMessage { part, ..assembly.head.message(trimmed(buffer), assembly.at) })

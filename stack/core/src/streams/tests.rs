@@ -13,7 +13,7 @@ use super::MIN_CHARGE;
 use super::chunk::InChunk;
 use super::inbound::Inbound;
 use super::send_queue::SendQueue;
-use crate::event::{Message, ReceivedMessage, SendOptions};
+use crate::event::{Message, NextMessage, ReceivedMessage, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::time::Time;
 
@@ -157,7 +157,10 @@ impl Comparison<'_> {
     }
 
     fn pop(&mut self) {
-        let Some(received) = self.inbound.pop() else { return };
+        let told = self.inbound.peek();
+        let received = self.inbound.pop();
+        assert_eq!(told, received.as_ref().map(NextMessage::from));
+        let Some(received) = received else { return };
         let index = self.model.chunks[..]
             .iter()
             .find(|(chunk, _)| chunk.tsn == received.tsn)

@@ -141,7 +141,14 @@ impl Pair {
 
     pub(crate) fn recv_all(&mut self, side: Side, id: AssociationId) -> Vec<ReceivedMessage> {
         let now = self.now;
-        std::iter::from_fn(|| self.end(side).recv(now, id)).collect()
+        let end = self.end(side);
+        std::iter::from_fn(|| {
+            let told = end.next_message(id);
+            let received = end.recv(now, id);
+            assert_eq!(told, received.as_ref().map(NextMessage::from));
+            received
+        })
+        .collect()
     }
 
     pub(crate) fn shutdown(&mut self, side: Side, id: AssociationId) {

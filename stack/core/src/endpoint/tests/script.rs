@@ -373,7 +373,10 @@ impl Script {
     }
 
     pub(super) fn recv(&mut self) -> Option<ReceivedMessage> {
-        self.end.recv(self.now, self.id)
+        let told = self.end.next_message(self.id);
+        let received = self.end.recv(self.now, self.id);
+        assert_eq!(told, received.as_ref().map(NextMessage::from));
+        received
     }
 
     pub(super) fn shutdown(&mut self) -> Vec<Sent> {

@@ -294,6 +294,7 @@ impl Sender {
 
     /// A packet with these chunks leaves.
     fn on_left(&mut self, cx: &mut Context<'_>, path: PathId, carried: &Carried) {
+        cx.journal.data_at = Some(cx.now);
         if let Some(cause) = carried.cause {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }

@@ -6,7 +6,7 @@
 
 use tresse_wire::Tsn;
 
-use super::{Inbound, ReceivedMessage};
+use super::{Inbound, NextMessage, ReceivedMessage};
 use crate::streams::delivery::Turn;
 use crate::streams::ring::Head;
 use crate::streams::stream_set::StreamSet;
@@ -42,6 +42,14 @@ impl Inbound {
         let Head { stream, ssn, tsn, .. } = head;
         let kept = self.barrier.as_ref().is_some_and(|barrier| barrier.holds(stream, tsn));
         !kept && (head.unordered || self.delivery.turn(stream, ssn, 0) == Ok(Turn::Now))
+    }
+
+    /// What [`take_part`](Self::take_part) takes next.
+    pub(super) fn peek_part(&self) -> Option<NextMessage> {
+        if let Some(interleaved) = &self.interleaved {
+            return interleaved.peek_part();
+        }
+        if self.has_part() { self.reassembly.peek_part() } else { None }
     }
 
     /// The next part for the application.

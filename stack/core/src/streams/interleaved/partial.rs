@@ -1,10 +1,12 @@
 //! Partial delivery (RFC 9260 §6.9, RFC 8260 §4.3.1): what is handed over before its message has come whole.
 
+use tresse_wire::StreamId;
+
 use super::super::trimmed;
 use super::Interleaved;
 use super::message::{Key, message};
 use super::parts::{Current, PartialDelivery};
-use crate::event::{MessagePart, ReceivedMessage};
+use crate::event::{MessagePart, NextMessage, ReceivedMessage};
 
 impl Interleaved {
     /// From this many bytes on messages are handed over in parts; `None` for whole ones.
@@ -38,11 +40,24 @@ impl Interleaved {
         }
     }
 
+    /// What [`take_part`](Self::take_part) takes next.
+    pub(in super::super) fn peek_part(&self) -> Option<NextMessage> {
+        let (key, begun) = self.extra.parts.as_ref()?.peek_next()?;
+        let open = self.open.get(&key)?;
+        Some(NextMessage {
+            stream: StreamId(key.stream),
+            ppid: open.ppid,
+            unordered: key.unordered,
+            len: open.buffer.len(),
+            part: part(begun),
+        })
+    }
+
     //= RFC 9260 6.9-15
     /// The next part for the application.
     pub(in super::super) fn take_part(&mut self) -> Option<ReceivedMessage> {
         let (key, begun) = self.extra.parts.as_mut()?.take_next()?;
-        let part = if begun { MessagePart::Middle } else { MessagePart::First };
+        let part = part(begun);
         let open = self.open.get_mut(&key)?;
         let buffer = std::mem::take(&mut open.buffer);
         open.bytes -= buffer.len();
@@ -69,4 +84,9 @@ impl Interleaved {
     pub(super) fn end_parts(&mut self, key: Key) -> Option<Current> {
         self.extra.parts.as_mut()?.end(key)
     }
+}
+
+/// What is taken of a message before its end has come.
+const fn part(begun: bool) -> MessagePart {
+    if begun { MessagePart::Middle } else { MessagePart::First }
 }

@@ -89,10 +89,21 @@ impl PartialDelivery {
         self.readable.len()
     }
 
+    /// Streams take turns.
+    fn next_stream(&self) -> Option<u16> {
+        let behind = self.last.checked_add(1).and_then(|next| self.readable.range(next..).next());
+        behind.or_else(|| self.readable.first()).copied()
+    }
+
+    /// The message of which a part is read next, and whether one was before.
+    pub(super) fn peek_next(&self) -> Option<(Key, bool)> {
+        let current = self.current.get(&self.next_stream()?)?;
+        Some((current.key, current.begun))
+    }
+
     /// The message of which a part is read now, and whether one was before.
     pub(super) fn take_next(&mut self) -> Option<(Key, bool)> {
-        let behind = self.last.checked_add(1).and_then(|next| self.readable.range(next..).next());
-        let stream = behind.or_else(|| self.readable.first()).copied()?;
+        let stream = self.next_stream()?;
         self.last = stream;
         self.readable.remove(&stream);
         let current = self.current.get_mut(&stream)?;

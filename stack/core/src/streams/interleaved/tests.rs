@@ -6,7 +6,7 @@ use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
 
 use super::MOST_OPEN;
 use super::message::{HALF, PIECE_CHARGE};
-use crate::event::{Message, ReceivedMessage};
+use crate::event::{Message, NextMessage, ReceivedMessage};
 use crate::profile::StreamScheduler;
 use crate::streams::chunk::{InChunk, InboundError};
 use crate::streams::inbound::Inbound;
@@ -47,9 +47,17 @@ impl Host {
         self.inbound.pass_over_messages(FIRST + n, scattered::skipped(skipped))
     }
 
+    /// What is read next is what was told before.
+    fn pop(&mut self) -> Option<ReceivedMessage> {
+        let told = self.inbound.peek();
+        let received = self.inbound.pop();
+        assert_eq!(told, received.as_ref().map(NextMessage::from));
+        received
+    }
+
     fn texts(&mut self) -> Vec<String> {
         let text = |m: ReceivedMessage| String::from_utf8(m.payload.to_vec()).unwrap();
-        std::iter::from_fn(|| self.inbound.pop()).map(text).collect()
+        std::iter::from_fn(|| self.pop()).map(text).collect()
     }
 }
 
@@ -96,7 +104,7 @@ fn tsns_say_nothing_of_the_order() {
     ] {
         host.take(part).unwrap();
     }
-    let received: Vec<ReceivedMessage> = std::iter::from_fn(|| host.inbound.pop()).collect();
+    let received: Vec<ReceivedMessage> = std::iter::from_fn(|| host.pop()).collect();
     let told: Vec<_> = received.iter().map(|m| (m.ssn, m.tsn.0, m.ppid, &m.payload[..])).collect();
     let (first, second) =
         ((Ssn(0), 1003, Ppid(51), &b"ab"[..]), (Ssn(1), 1002, Ppid(51), &b"cd"[..]));
@@ -494,7 +502,7 @@ proptest! {
             let done = (edge..chunks.len()).filter(|n| arrived[*n] && delivered[chunks[*n].1]);
             let done: Vec<u64> = done.map(|n| FIRST + n as u64).collect();
             prop_assert_eq!(host.inbound.delivered().unwrap().iter().collect::<Vec<u64>>(), done);
-            popped.extend(std::iter::from_fn(|| host.inbound.pop()));
+            popped.extend(std::iter::from_fn(|| host.pop()));
             prop_assert_eq!(popped.len(), delivered.iter().filter(|d| **d).count());
         }
         prop_assert_eq!(host.inbound.buffered(), 0);
@@ -558,7 +566,7 @@ proptest! {
                 5 => drop(host.inbound.begin_again(&StreamSet::All)),
                 _ => {}
             }
-            for message in std::iter::from_fn(|| host.inbound.pop()) {
+            for message in std::iter::from_fn(|| host.pop()) {
                 let head = [message.stream.0 as u8, u8::from(message.unordered), message.ssn.0 as u8];
                 for (place, part) in message.payload.chunks(4).enumerate() {
                     prop_assert_eq!(part, [head[0], head[1], head[2], place as u8]);

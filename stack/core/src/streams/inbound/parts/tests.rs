@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tresse_wire::{Fsn, SkippedStream, Ssn, StreamId};
 
 use super::*;
-use crate::event::MessagePart;
+use crate::event::{MessagePart, NextMessage};
 use crate::profile::StreamScheduler;
 use crate::streams::chunk::InChunk;
 use crate::streams::tests::scattered::{
@@ -56,9 +56,17 @@ impl Host {
         self.inbound.pass_over(Time::ZERO, FIRST + n, skipped).1.unwrap();
     }
 
+    /// What is read next is what was told before.
+    fn pop(&mut self) -> Option<ReceivedMessage> {
+        let told = self.inbound.peek();
+        let received = self.inbound.pop();
+        assert_eq!(told, received.as_ref().map(NextMessage::from));
+        received
+    }
+
     /// What is read next: how its part is called, and its text.
     fn read(&mut self) -> Option<String> {
-        let received = self.inbound.pop()?;
+        let received = self.pop()?;
         let text = String::from_utf8(received.payload.to_vec()).unwrap();
         Some(match received.part {
             MessagePart::Whole => text,
@@ -382,7 +390,7 @@ proptest! {
                 }
                 _ => {
                     let was_ready = host.inbound.ready();
-                    let received = host.inbound.pop();
+                    let received = host.pop();
                     prop_assert_eq!(received.is_some(), was_ready > 0);
                     if let Some(received) = received {
                         reader.read(&received);
@@ -391,7 +399,7 @@ proptest! {
             }
             forward(&mut host, &chunks, &given_up);
         }
-        while let Some(received) = host.inbound.pop() {
+        while let Some(received) = host.pop() {
             reader.read(&received);
         }
         prop_assert!(reader.open.is_empty());
