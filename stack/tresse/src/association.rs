@@ -2,7 +2,9 @@
 
 mod addresses;
 mod halves;
+mod idle;
 mod keys;
+mod open_message;
 mod settings;
 
 use std::sync::Arc;
@@ -11,8 +13,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use tresse_core::{
     AbandonPolicy, AbandonedMessages, AssociationError, AssociationId, AssociationStats, Event,
-    Message, PathId, PathStats, ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions,
-    Time,
+    Message, NextMessage, PathId, PathStats, ReceivedMessage, ReconfigurationError, ResetDirection,
+    SendOptions, Time,
 };
 use tresse_wire::StreamId;
 
@@ -22,6 +24,7 @@ use crate::peer::Peer;
 use crate::shared::{Phase, Shared, Signals, State, wait};
 
 pub use halves::{RecvHalf, SendHalf};
+pub use open_message::OpenMessage;
 
 /// An association: whole messages on many streams to and from one peer.
 ///
@@ -188,6 +191,15 @@ impl Association {
     /// How the association ended, when it has and all messages have been read.
     pub fn try_recv(&self) -> Result<Option<ReceivedMessage>, Closed> {
         self.take()
+    }
+
+    /// What [`try_recv`](Self::try_recv) would give, which stays where it is and goes on filling the receive window; `None` where
+    /// that has no message (SCTP_NXTINFO and SCTP_USE_EXT_RCVINFO, RFC 6458 §5.3.6, §5.3.3). Another task may take it first;
+    /// and of a message that comes in parts more may be there by then.
+    #[must_use]
+    pub fn next_message(&self) -> Option<NextMessage> {
+        let (id, state) = (self.inner.id, self.inner.shared.lock());
+        if state.core.tells_of_reset(id) { None } else { state.core.next_message(id) }
     }
 
     fn take(&self) -> Result<Option<ReceivedMessage>, Closed> {

@@ -1,5 +1,7 @@
 //! The handle of an endpoint.
 
+mod send_to_all;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -426,7 +428,8 @@ pub(crate) fn open(
         inbox: Mail::default(),
         tap,
     };
-    let shared = Arc::new(Shared::new(state, local, of_system, sctp_port, team));
+    let shared =
+        Arc::new(Shared::new(state, local, of_system, sctp_port, Arc::clone(&runtime), team));
     let host = shared.host_addresses().unwrap_or_default();
     shared.lock().core.set_host_addresses(Time::ZERO, &host);
     let driver = Driver::new(Arc::clone(&shared), carrier, &*runtime, observer);

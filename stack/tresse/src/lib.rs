@@ -85,7 +85,7 @@ mod sharded;
 mod shared;
 mod team;
 
-pub use association::{Association, RecvHalf, SendHalf};
+pub use association::{Association, OpenMessage, RecvHalf, SendHalf};
 pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
@@ -110,9 +110,9 @@ pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, Authentication, AuthenticationEvent, AuthenticationInfo, CloseReason,
     EndpointConfig, EndpointStats, Event, Extensions, Families, KeyError, LossCause, LossEvidence,
-    LossPurpose, Message, MessagePart, MtuCause, MtuDiscovery, MtuSearchState, NotOpened,
-    PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile,
-    ReceivedMessage, ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy,
+    LossPurpose, Message, MessagePart, MtuCause, MtuDiscovery, MtuSearchState, NextMessage,
+    NotOpened, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig,
+    Profile, ReceivedMessage, ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy,
     Reliability, ResetDirection, SendFailure, SendOptions, SharedKeys, SpuriousCause, Time,
     TraceEvent, WindowCause,
 };

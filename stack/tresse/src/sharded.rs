@@ -5,15 +5,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use tokio::sync::Notify;
 use tresse_carrier::Shard;
-use tresse_core::AssociationConfig;
+use tresse_core::{AssociationConfig, AssociationId, SendOptions};
+use tresse_wire::StreamId;
 
 use crate::association::Association;
 use crate::config::{Carrier, Config};
 use crate::driver::Driver;
 use crate::endpoint::{Endpoint, Ground, Place, open};
-use crate::error::{AcceptError, ConnectError};
+use crate::error::{AcceptError, ConnectError, SendError};
 use crate::incoming::Incoming;
 use crate::peer::Peer;
 #[cfg(feature = "tokio")]
@@ -218,6 +220,22 @@ impl ShardedEndpoint {
         for shard in &self.shards {
             shard.close();
         }
+    }
+
+    /// As [`Endpoint::send_to_all`], for all shards, one after the other. An association that it did not go to is named by its
+    /// shard, as an index of [`shards`](Self::shards), and its [`id`](Association::id) there.
+    pub fn send_to_all(
+        &self,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Vec<(usize, AssociationId, SendError)> {
+        let (stream, data): (StreamId, Bytes) = (stream.into(), data.into());
+        let of = |(index, shard): (usize, &Endpoint)| {
+            let missed = shard.send_to_all(stream, data.clone(), options);
+            missed.into_iter().map(move |(id, error)| (index, id, error))
+        };
+        self.shards.iter().enumerate().flat_map(of).collect()
     }
 
     /// Aborts every association.

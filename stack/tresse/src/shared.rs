@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::error::{Closed, ConnectError, NoRoute};
 use crate::figures::AssociationMetrics;
 use crate::host;
+use crate::runtime::Runtime;
 use crate::team::{Mail, Member, Membership};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     /// The sockets are those of the system: its routes and interfaces say whom they reach.
     pub(crate) of_system: bool,
     pub(crate) sctp_port: u16,
+    /// For timers of what is no driver.
+    pub(crate) runtime: Arc<dyn Runtime>,
     /// Woken when an association waits to be accepted or none will come any more.
     pub(crate) incoming: Arc<Notify>,
     /// If it is one of several shards of an endpoint.
@@ -65,6 +68,8 @@ pub(crate) struct State {
 /// One association as its handles see it.
 pub(crate) struct Slot {
     pub(crate) phase: Phase,
+    /// When it was established.
+    pub(crate) opened: Time,
     pub(crate) signals: Arc<Signals>,
     /// No handle is left: what arrives is discarded, and the slot goes when it closes.
     pub(crate) orphan: bool,
@@ -108,6 +113,7 @@ impl Slot {
     pub(crate) fn new(phase: Phase, send_buffer: usize) -> Slot {
         Slot {
             phase,
+            opened: Time::ZERO,
             signals: Arc::default(),
             orphan: false,
             streams: (0, 0),
@@ -159,6 +165,7 @@ impl Shared {
         local: Vec<SocketAddr>,
         of_system: bool,
         sctp_port: u16,
+        runtime: Arc<dyn Runtime>,
         team: Option<(Membership, Arc<Notify>)>,
     ) -> Shared {
         let (member, incoming) = team.map_or_else(Default::default, |(m, n)| (Some(m), n));
@@ -168,6 +175,7 @@ impl Shared {
             local,
             of_system,
             sctp_port,
+            runtime,
             incoming,
             member,
             idle: Notify::new(),
@@ -281,6 +289,7 @@ impl State {
             Event::Connected { outbound_streams, inbound_streams, .. } => {
                 slot.streams = (outbound_streams, inbound_streams);
                 slot.phase = Phase::Open;
+                slot.opened = now;
                 slot.signals.changed.notify_waiters();
             }
             Event::SendFailed(failure) => slot.keep_unacknowledged(failure.message),
@@ -321,6 +330,7 @@ impl State {
         }
         let mut slot = Slot::new(Phase::Open, self.accepted_send_buffer);
         slot.streams = streams;
+        slot.opened = now;
         self.slots.insert(id, slot);
         self.backlog.push_back(id);
         shared.incoming.notify_waiters();

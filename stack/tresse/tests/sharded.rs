@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tresse::{
     Association, Config, ConnectError, Endpoint, Event, NotOpened, ObservedEvent, ObservedPacket,
-    Observer, ShardedEndpoint, StreamId,
+    Observer, SendError, SendOptions, ShardedEndpoint, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -77,6 +77,31 @@ async fn associations_are_spread_and_the_kernel_finds_their_part() {
     assert!(answered.iter().all(|count| *count > 0), "{answered:?}");
     assert_eq!(answered.iter().sum::<u64>(), 60);
     assert_eq!(server.forwarded(), (0, 0), "the kernel knows where packets belong");
+}
+
+#[tokio::test]
+async fn a_message_goes_to_all_associations_of_all_shards() {
+    let server = sharded(Config::server(loopback(), PORT), 3);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for streams in 1..=12 {
+        let mut config = Config::client(loopback());
+        config.sctp.association.inbound_streams = streams;
+        let client = Endpoint::bind(config).unwrap();
+        let (their, our) =
+            tokio::join!(client.connect((server.local_addr(), PORT)), server.accept());
+        theirs.push(their.unwrap());
+        ours.push(our.unwrap());
+    }
+    // Each lacks a stream, and there is no order between shards.
+    let missed = server.send_to_all(4, "stream 4", SendOptions::default());
+    assert_eq!(missed.len(), 4);
+    for (shard, id, error) in missed {
+        assert!(matches!(error, SendError::NoStream { stream: 4, streams: 1..=4 }), "{error}");
+        assert!(ours.iter().any(|association| association.id() == id) && shard < 3);
+    }
+    for association in &theirs[4..] {
+        assert_eq!(soon("the message", association.recv()).await.unwrap().payload, "stream 4");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
