@@ -16,6 +16,7 @@ use super::verification::{HEARTBEAT_LEN, Verification};
 use crate::ids::{PathId, PathState};
 use crate::path::source::{Host, Sources};
 use crate::path::{HeartbeatInfo, Pace, Path, Paths, StandardTimers, heartbeat_interval};
+use crate::recovery::SilenceFacts;
 use crate::send::Sender;
 use crate::settings::PathSettings;
 use crate::time::Time;
@@ -130,6 +131,39 @@ impl PathMonitor {
         None
     }
 
+    /// A path has fallen silent: it is asked now, if it is not asked already, and again after this time
+    /// (`recovery/silent_path.rs`).
+    pub(super) fn ask_silent(
+        &mut self,
+        cx: &mut Common<'_>,
+        sender: &Sender,
+        path: PathId,
+        wait: Duration,
+    ) {
+        let now = cx.now;
+        if !cx.paths[path].heartbeat.is_awaited() {
+            self.send_heartbeat(cx, sender, path);
+        }
+        cx.paths[path].heartbeat.insist(now, wait);
+    }
+
+    /// It is time to ask a silent path once more. Nothing follows if that is not answered.
+    fn insist(&self, cx: &mut Common<'_>, path: PathId) {
+        let now = cx.now;
+        let p = &mut cx.paths[path];
+        let Some(wait) = p.heartbeat.insists(now) else { return };
+        if !(p.reachability.is_silent() && p.reachability.is_usable() && cx.state.is_monitored()) {
+            p.heartbeat.relent();
+            return;
+        }
+        p.heartbeat.insist(now, SilenceFacts::next_wait(wait, p.rtt.fresh()));
+        let info = HeartbeatInfo { path, sent: now, nonce: cx.rng.next_u64() };
+        let bytes = Bytes::copy_from_slice(&info.encode());
+        if cx.push(path, Control::Heartbeat(bytes, None)) {
+            cx.paths[path].heartbeat.on_sent_aside(info);
+        }
+    }
+
     //= RFC 9260 3.3.5-1 8.3-1 8.3-14
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
     pub(super) fn on_timer(
@@ -139,6 +173,10 @@ impl PathMonitor {
         path: PathId,
     ) -> Result<(), End> {
         let now = cx.now;
+        self.insist(cx, path);
+        if !cx.paths[path].heartbeat.is_due(now) {
+            return Ok(());
+        }
         let confirmed = cx.paths[path].is_confirmed();
         let monitored = if confirmed { cx.state.is_monitored() } else { cx.state.verifies() };
         cx.paths[path].heartbeat.plan(None);
@@ -261,7 +299,8 @@ impl PathMonitor {
         if !p.heartbeat.take_answer(info) {
             return None;
         }
-        if p.reachability.is_silent() && in_time {
+        let since = p.reachability.answered();
+        if p.reachability.is_silent() && (in_time || info.sent > since) {
             p.rtt.start_over(); // It may well be another path than it was.
             p.calm = Default::default();
         }

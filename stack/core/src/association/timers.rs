@@ -52,9 +52,9 @@ impl Association {
         }
         let (sender, mut cx) = self.sending(now);
         let asked = sender.on_timer(&mut cx);
-        for path in asked {
+        for (path, wait) in asked {
             let (mut cx, parts) = self.parts(now);
-            parts.monitor.send_heartbeat(&mut cx, parts.halves.sender, path);
+            parts.monitor.ask_silent(&mut cx, parts.halves.sender, path, wait);
         }
         for path in self.paths.ids() {
             if due(self.paths[path].mtu.due()) {

@@ -66,6 +66,8 @@ pub(crate) struct HeartbeatState {
     heard: Time,
     /// When to look again: the answer is overdue, or the next one is due.
     next: Option<Time>,
+    /// When a silent path is asked again before that, and how long after the one before.
+    again: Option<(Time, Duration)>,
     sent: u64,
     acked: u64,
 }
@@ -73,8 +75,31 @@ pub(crate) struct HeartbeatState {
 impl HeartbeatState {
     /// When to look again: the answer is overdue, or the next one is due.
     #[inline]
-    pub(crate) const fn deadline(&self) -> Option<Time> {
-        self.next
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        match self.again {
+            Some((at, _)) => Some(self.next.map_or(at, |next| next.min(at))),
+            None => self.next,
+        }
+    }
+
+    /// The answer is overdue, or the next one is due.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.next.is_some_and(|at| at <= now)
+    }
+
+    /// One that leaves aside is due after this time; and then after twice that.
+    pub(crate) fn insist(&mut self, now: Time, wait: Duration) {
+        self.again = Some((now + wait, wait));
+    }
+
+    /// No more do.
+    pub(crate) fn relent(&mut self) {
+        self.again = None;
+    }
+
+    /// It is due that one leaves aside: how long after the one before.
+    pub(crate) fn insists(&self, now: Time) -> Option<Duration> {
+        self.again.filter(|(at, _)| *at <= now).map(|(_, wait)| wait)
     }
 
     /// It is looked at again then, or never.

@@ -11,9 +11,11 @@
 //! n      = how often the path fell silent since something was acknowledged there
 //! silent <=> something is in flight, and for `wait` nothing was acknowledged, nor did the first
 //!            packet of the flight leave; and meanwhile another path answered, or is idle
+//! asked  = at once, and after wait, 2 wait, 4 wait, ..., but every RTO or 1 s from then on, until it answers or is inactive
 //! ```
-//! It gets no new data until it answers; a HEARTBEAT asks it at once. No congestion window is cut
-//! and no error counted: that is left to what the HEARTBEAT finds (RFC 9260 §8.3). Where HEARTBEATs are answered and data never
+//! It gets no new data until it answers a HEARTBEAT. No congestion window is cut and no error counted: that is left to what the
+//! first HEARTBEAT finds, which waits for its answer (RFC 9260 §8.3). What silenced the path often takes that one, too, as losses
+//! come in bursts, and RTO is doubled each time (RFC 7829 §3.2 rule 6): those between count for nothing. Where HEARTBEATs are answered and data never
 //! is, as by a peer without its key, a flight would go to and fro for ever: the wait doubles (RFC 8085 §3.1.1) until T3-rtx comes
 //! first.
 
@@ -26,6 +28,9 @@ use crate::time::Time;
 
 /// Less than that is a matter of how hosts are scheduled.
 const MIN_WAIT: Duration = Duration::from_millis(10);
+
+/// A path that may have failed is asked no more often than that: RTO.Min of RFC 9260 §16.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// By then T3-rtx has expired.
 const MOST_DOUBLINGS: u32 = 12;
@@ -58,11 +63,20 @@ impl SilenceFacts {
     /// Why what is in flight there leaves again.
     pub(crate) const CAUSE: LossCause = LossCause::Rescheduled;
 
+    /// How long an answer may take; `None` if there never was one.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        let once = (2 * self.srtt? + 4 * self.rttvar).max(MIN_WAIT);
+        Some(once * (1 << self.silences.min(MOST_DOUBLINGS)))
+    }
+
+    /// After how long it is asked again that was asked after `wait`, where RTO is that without backoff.
+    pub(crate) fn next_wait(wait: Duration, rto: Duration) -> Duration {
+        (2 * wait).min(rto.max(LONGEST_INTERVAL))
+    }
+
     /// When the path will be silent; `None` if it owes no answer or has never given one.
     pub(crate) fn deadline(&self, max_sack_delay: Duration) -> Option<Time> {
-        let srtt = self.srtt.filter(|_| self.in_flight)?;
-        let wait =
-            (2 * srtt + 4 * self.rttvar).max(MIN_WAIT) * (1 << self.silences.min(MOST_DOUBLINGS));
+        let wait = self.wait().filter(|_| self.in_flight)?;
         let delay = if self.one_packet { max_sack_delay } else { Duration::ZERO };
         Some(self.answered + wait + delay)
     }
@@ -96,6 +110,17 @@ mod tests {
         assert_eq!(at(quick), Some(Time::from_millis(1010)));
         let again = |silences| at(SilenceFacts { silences, ..path(true, false) });
         assert_eq!([1, 2].map(again), [1240, 1480].map(|ms| Some(Time::from_millis(ms))));
+    }
+
+    #[test]
+    fn it_is_asked_again_less_and_less_often() {
+        let mut wait = path(true, false).wait().unwrap();
+        let waits = std::iter::repeat_with(|| {
+            wait = SilenceFacts::next_wait(wait, MS(300));
+            wait
+        });
+        assert_eq!(waits.take(5).collect::<Vec<_>>(), [240, 480, 960, 1000, 1000].map(MS));
+        assert_eq!(SilenceFacts::next_wait(MS(2000), MS(3000)), MS(3000));
     }
 
     #[test]

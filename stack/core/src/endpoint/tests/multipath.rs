@@ -223,8 +223,9 @@ fn limited_transmit_lets_one_packet_past_pacing_and_not_a_window() {
     assert_eq!(paths(&sent), [1]);
 }
 
-#[test]
-fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
+/// Two paths, of which the second one has just been silent for as long as `recovery/silent_path.rs` says, with what
+/// leaves then. Both round trips take 100 ms, with 50 ms of variance.
+fn silent() -> (Script, Vec<Sent>) {
     let overrides = "[limits]\nmax_burst = 0\n[heartbeat]\ninterval_ms = 30000\n[multipath]\nsilent_path = true";
     let config = AssociationConfig {
         no_delay: true,
@@ -234,7 +235,7 @@ fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
     let mut script = Script::multihomed(&config, 2);
     send(&mut script, 2);
     script.wait(ms(100));
-    script.sack(2, &[]); // Both round trips take 100 ms, with 50 ms of variance.
+    script.sack(2, &[]);
     assert_eq!(send(&mut script, 6), [0, 1, 0, 1, 0, 1]);
     script.wait(ms(100));
     // What path 0 carried arrived; path 1 is silent.
@@ -242,6 +243,12 @@ fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
     let before = script.wait(ms(299));
     assert!(!before.iter().any(|p| p.carries(ChunkType::DATA)), "2 SRTT + 4 RTTVAR is 400 ms");
     let sent = script.wait(ms(2));
+    (script, sent)
+}
+
+#[test]
+fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
+    let (mut script, sent) = silent();
     let (heartbeats, data): (Vec<_>, Vec<_>) =
         sent.into_iter().partition(|p| p.carries(ChunkType::HEARTBEAT));
     assert_eq!((paths(&heartbeats), paths(&data)), (vec![1], vec![0, 0, 0]));
@@ -254,6 +261,26 @@ fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
     let info = heartbeats[0].find(ChunkType::HEARTBEAT).unwrap().value.to_vec();
     script.give(|w| w.heartbeat_ack(&info));
     assert_eq!(script.path(1).srtt, Some(ms(700)));
+    assert!(send(&mut script, 2).contains(&1));
+}
+
+#[test]
+fn a_silent_path_whose_heartbeat_was_lost_is_asked_again_and_again() {
+    let (mut script, first) = silent();
+    let start = first[0].at;
+    let sent = script.wait(secs(5));
+    let asked: Vec<_> = sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT)).collect();
+    let after = |p: &&Sent| (p.at.since(start).as_millis(), p.to.path);
+    // Those that wait for their answers leave at once and whenever RTO expires, which is doubled.
+    let ours: Vec<_> = asked.iter().map(after).filter(|(at, _)| at % 1000 != 0).collect();
+    let expected = [400, 1200, 2200, 3200, 4200].map(|at| (at, Some(PathId(1))));
+    assert_eq!(ours, expected);
+    // Any answer brings it back, and then nothing more is asked.
+    let last = asked.last().unwrap().find(ChunkType::HEARTBEAT).unwrap().value.to_vec();
+    script.sack(8, &[]);
+    script.give(|w| w.heartbeat_ack(&last));
+    let sent = script.wait(secs(5));
+    assert!(!sent.iter().any(|p| p.carries(ChunkType::HEARTBEAT)));
     assert!(send(&mut script, 2).contains(&1));
 }
 

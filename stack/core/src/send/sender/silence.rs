@@ -1,5 +1,7 @@
 //! Paths that stop answering, as a mechanism of recovery sees them.
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 
 use super::Sender;
@@ -13,8 +15,8 @@ use crate::send::context::{self, Context};
 use crate::state::State;
 use crate::time::Time;
 
-/// Paths that are to be asked by a heartbeat.
-pub(crate) type Silent = SmallVec<[PathId; 4]>;
+/// Paths that are to be asked by a heartbeat, and after how long by the next one.
+pub(crate) type Silent = SmallVec<[(PathId, Duration); 4]>;
 
 fn facts(board: &Scoreboard, p: &Path) -> SilenceFacts {
     let flight = board.flight(p.id);
@@ -76,12 +78,13 @@ impl Sender {
             };
             let alive = cx.paths.iter().any(vouches);
             if alive {
+                let wait = facts(self.data.board(), p).wait().unwrap_or_default();
                 cx.paths[path].reachability.fall_silent();
                 for seq in self.data.in_flight(path) {
                     self.lose(cx, seq, SilenceFacts::CAUSE);
                 }
                 cx.paths.begin_opportunity(cx.profile());
-                asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
+                asked.push((path, wait));
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
                 cx.paths[path].reachability.owes_from(now);
