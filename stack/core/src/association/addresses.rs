@@ -264,24 +264,47 @@ impl Addresses {
         if others.is_empty() {
             return;
         }
-        let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
-        cx.paths[path].heartbeat.begin_trial(info);
-        for source in others {
-            let info = Bytes::copy_from_slice(&info.encode());
-            cx.push(path, Control::Heartbeat(info, Some(source)));
+        try_sources(cx, path, &others);
+    }
+
+    /// A heartbeat was answered on a path that shares its source with another one: the one that is nearer is asked, if there is
+    /// one. It was left when the path failed, and as long as it is not taken again what the path brings is answered over the
+    /// other one.
+    pub(super) fn ask_nearer(&self, cx: &mut Common<'_>, path: PathId) {
+        let p = &cx.paths[path];
+        let asks = cx.profile().heartbeat.other_sources && p.settings.heartbeats;
+        if asks
+            && cx.state.may_send_data()
+            && let Some(source) = self.nearer(cx.paths, path)
+        {
+            try_sources(cx, path, &[source]);
         }
+    }
+
+    /// A source that is nearer than the one that a path shares with another.
+    fn nearer(&self, paths: &Paths, path: PathId) -> Option<IpAddr> {
+        let address = &paths[path].address;
+        let (remote, source) = (address.remote(), address.local()?);
+        let is_shared = paths.iter().any(|p| p.id != path && p.address.local() == Some(source));
+        let others = self.sources.others(remote, Some(source));
+        let nearer = others.into_iter().find(|local| {
+            !address.shuns(*local)
+                && self.may_leave_from(*local)
+                && self.sources.is_nearer(*local, source, remote)
+        });
+        nearer.filter(|_| is_shared)
     }
 
     /// A heartbeat of such a search was answered at `local`: from there the path may work. That is for
     /// data to show, or for the next heartbeat, which then leaves at once: a source that only large
     /// packets do not get away from must not look healthy for ever. One that has worked and has lost a
-    /// single packet is kept; if it loses another one, this is the next.
+    /// single packet is kept, unless it is another path's and this one is nearer; if it loses another one, this is the next.
     pub(super) fn found(&self, cx: &mut Common<'_>, path: PathId, local: IpAddr) {
         if cx.paths[path].address.shuns(local) {
             return;
         }
         cx.paths[path].heartbeat.end_trial();
-        if cx.paths[path].doubts_source() {
+        if cx.paths[path].doubts_source() || self.nearer(cx.paths, path) == Some(local) {
             self.take(cx, path, local);
         } else {
             cx.paths[path].heartbeat.keep_found(local);
@@ -317,6 +340,16 @@ impl Addresses {
                 asked += 1;
             }
         }
+    }
+}
+
+/// Sends a heartbeat from each of these.
+fn try_sources(cx: &mut Common<'_>, path: PathId, sources: &[IpAddr]) {
+    let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
+    cx.paths[path].heartbeat.begin_trial(info);
+    for source in sources {
+        let info = Bytes::copy_from_slice(&info.encode());
+        cx.push(path, Control::Heartbeat(info, Some(*source)));
     }
 }
 

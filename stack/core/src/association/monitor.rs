@@ -314,6 +314,7 @@ impl PathMonitor {
             cx.paths[path].mtu.begin_search(cx.now);
         }
         forgive_errors(cx, sender);
+        self.addresses.ask_nearer(cx, path);
         // One that was sent since is still to be answered within its RTO.
         if !cx.paths[path].heartbeat.is_awaited() {
             plan_heartbeat(cx, sender, path);

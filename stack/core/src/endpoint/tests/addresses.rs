@@ -339,6 +339,35 @@ fn an_address_that_vanishes_is_left_at_once_and_taken_up_again() {
 }
 
 #[test]
+fn a_path_that_works_again_leaves_from_its_own_network_again() {
+    let (near, far) = (["10.0.0.1", "10.1.0.1"], ["10.0.0.2", "10.1.0.2"]);
+    let config = standard();
+    let mut net = Net::new(
+        host(1, &near, &near, &config),
+        host(2, &far, &far, &config),
+        ["10.0.0.1", "10.0.0.2"],
+    );
+    let (a, _) = net.connect(&far);
+    let own = near.iter().zip(far).map(|(local, remote)| pair(local, remote)).collect::<Vec<_>>();
+    assert_eq!(net.pairs(Side::A, a), own);
+    // The second network fails, and its path tries the source that it has beside its own one.
+    let second = |ip: IpAddr| ip.to_string().starts_with("10.1.");
+    net.routes = Box::new(move |from, to| !second(from) && !second(to));
+    for _ in 0..600 {
+        net.run(secs(1));
+        if net.pairs(Side::A, a)[1].0 == "10.0.0.1" {
+            break;
+        }
+    }
+    assert_eq!(net.pairs(Side::A, a)[1].0, "10.0.0.1");
+    // From there it works again, and is answered over the first network: that is not to last.
+    net.routes = Box::new(|_, _| true);
+    net.run(secs(120));
+    assert_eq!(net.pairs(Side::A, a), own);
+    assert!(net.paths(Side::A, a).iter().all(|path| path.state == PathState::Active));
+}
+
+#[test]
 fn what_arrives_at_an_address_that_the_peer_was_not_told_of_does_not_make_it_a_source() {
     let mut script = Script::connected(&standard());
     let data = script::packet(script.tag, |w| script::write_data(w, script.next, 5));
