@@ -18,7 +18,10 @@ impl Engine {
     pub(super) fn count_crowd(&mut self, id: u64, number: u32) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let one = self.associations.get(&number);
-        if one.is_some_and(|a| !a.waiting && (a.held.is_cheap() || a.last_words.is_cheap())) {
+        if one.is_some_and(|a| {
+            !a.waiting
+                && [&a.held, &a.second_life, &a.last_words].iter().any(|list| list.is_cheap())
+        }) {
             socket.crowd.insert(number);
         } else {
             socket.crowd.remove(&number);

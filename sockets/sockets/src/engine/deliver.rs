@@ -104,12 +104,12 @@ impl Engine {
             Some((message, cumulative))
         });
         if let Some((message, cumulative)) = message {
-            association.of_first_life = association.of_first_life.saturating_sub(1);
+            association.read_of_first_life();
             self.frame_message(id, number, &message, cumulative);
             return self.line_up(number);
         }
         association.readable = false;
-        association.of_first_life = 0;
+        association.end_first_life();
         let ended = association.ended;
         if ended {
             self.end_open(id, number);
@@ -179,6 +179,9 @@ impl Engine {
         }
         if !association.last_words.is_empty() {
             association.last_words.push(number, notification);
+            self.count_crowd(id, number);
+        } else if association.of_first_life > 0 {
+            association.second_life.push(number, notification);
             self.count_crowd(id, number);
         } else if association.waiting
             || !association.held.is_empty()

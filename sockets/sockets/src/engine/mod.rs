@@ -103,8 +103,9 @@ struct Association {
     readable: bool,
     /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
     open: BTreeMap<u16, u16>,
-    /// Messages of the peer's first life that are read before what is told of its second one.
+    /// Messages of the peer's first life that are read before what is told of its second one, and that.
     of_first_life: usize,
+    second_life: Waiting,
     /// A message whose end the program has not written.
     unended: Option<Unended>,
     /// It stands in its socket's line of those that may have something to read.
@@ -136,6 +137,22 @@ struct Association {
 }
 
 impl Association {
+    /// A message was handed over, or a part of one: once it is the last one of the peer's first life, its second one is told of.
+    fn read_of_first_life(&mut self) {
+        self.of_first_life = self.of_first_life.saturating_sub(1);
+        if self.of_first_life == 0 {
+            self.end_first_life();
+        }
+    }
+
+    /// Nothing of the peer's first life is left.
+    fn end_first_life(&mut self) {
+        self.of_first_life = 0;
+        if !self.second_life.is_empty() {
+            self.held.append(&mut self.second_life);
+        }
+    }
+
     /// One of a bound socket that begins.
     fn new(core: AssociationId, id: u64, socket: &Socket, peer: SocketAddr) -> Association {
         Association {
@@ -153,6 +170,7 @@ impl Association {
             readable: false,
             open: BTreeMap::new(),
             of_first_life: 0,
+            second_life: Waiting::default(),
             unended: None,
             in_line: false,
             peer_is_done: false,

@@ -34,14 +34,13 @@ impl Socket {
 impl Engine {
     /// Whether what there is to tell of an association waits for the end of a message: "unless the user has set the
     /// fragmentation interleave level to 0, notifications may also be interleaved with partially delivered messages" (RFC 6458
-    /// §8.1.20). As in Linux they are not at level 1 either. Nor does what is told of a peer's second life come before what its
-    /// first one has said.
+    /// §8.1.20). As in Linux they are not at level 1 either.
     pub(super) fn waits_for_end(&self, id: u64, number: u32) -> bool {
         let Some(socket) = self.sockets.get(&id) else { return false };
         let Some(association) = self.associations.get(&number) else { return false };
         let open = !association.open.is_empty();
         let other = socket.serving.is_some_and(|serving| serving != number);
-        other || association.of_first_life > 0 || (open && socket.options.level(socket.many) < 2)
+        other || (open && socket.options.level(socket.many) < 2)
     }
 
     /// Frames a message, or a part of one.

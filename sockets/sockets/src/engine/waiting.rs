@@ -49,6 +49,14 @@ impl Waiting {
         self.cheap
     }
 
+    /// Adds those of another list.
+    pub(super) fn append(&mut self, other: &mut Waiting) {
+        let Waiting { list, bytes, cheap } = std::mem::take(other);
+        self.list.extend(list);
+        self.bytes += bytes;
+        self.cheap |= cheap;
+    }
+
     /// Adds one about the association of that number.
     pub(super) fn push(&mut self, number: u32, notification: &Notification<'_>) {
         let full = self.list.len() >= MAX_CHEAP || self.bytes >= MAX_CHEAP_BYTES;

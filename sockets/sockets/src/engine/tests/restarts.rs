@@ -80,3 +80,46 @@ fn messages_of_the_first_life_come_before_the_news_of_the_second_one() {
         },
     );
 }
+
+/// As in the kernel, where all of it waits in one queue: SCTP_COMM_UP is the first thing that is read of an association, also
+/// if its peer has restarted before it was accepted.
+#[test]
+fn the_beginning_of_an_association_is_told_before_what_its_first_life_has_said() {
+    let engine = Arc::new(std::sync::OnceLock::new());
+    let told = Arc::clone(&engine);
+    let prepare = move |server: &mut Server| told.set(server.udp_addr()).unwrap();
+    run_engine(
+        prepare,
+        |_| {},
+        move |path| {
+            let there = *engine.get().unwrap();
+            let listener = Client::socket(path, SOCK_STREAM);
+            listener.bind("127.0.0.1:7000").unwrap();
+            // SCTP_EVENTS
+            listener.set((SCTP, 11), &[1; 6]).unwrap();
+            listener.call(Op::Listen, 5, 0, &[]).unwrap();
+            let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.unwrap();
+            runtime.block_on(live(free, there, 0..3));
+            runtime.block_on(live(free, there, 3..5));
+            let (header, _) = listener.receive();
+            let server = Client::open(path, Op::Accept, header.association.into(), 0);
+            set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+            let mut read = Vec::new();
+            while !read.contains(&"4".to_string()) {
+                let (header, body) = server.receive();
+                match header.kind {
+                    kind::DATA => {
+                        read.push(u32::from_be_bytes(*body.first_chunk().unwrap()).to_string());
+                    }
+                    kind::NOTIFICATION if Fields(&body).u16(0) == 0x8001 => {
+                        read.push(format!("change {}", Fields(&body).u16(8)));
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(read, ["change 0", "0", "1", "2", "change 2", "3", "4"]);
+        },
+    );
+}
