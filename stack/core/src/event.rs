@@ -168,6 +168,19 @@ pub enum Event {
     Closed(CloseReason),
 }
 
+impl Event {
+    /// Incoming streams begin again, by a reset or since the peer restarted: it stands between messages from before and from
+    /// after ([`Endpoint::tells_of_reset`](crate::Endpoint::tells_of_reset)).
+    #[must_use]
+    pub fn begins_streams_again(&self) -> bool {
+        match self {
+            Event::StreamsReset { direction, .. } => *direction == ResetDirection::Incoming,
+            Event::AssociationReset { .. } | Event::Restarted => true,
+            _ => false,
+        }
+    }
+}
+
 /// What an application may want to know of authenticated chunks (RFC 4895).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{CloseReason, Event, ResetDirection, SendFailure, TraceEvent};
+use crate::event::{CloseReason, Event, SendFailure, TraceEvent};
 use crate::ids::PathId;
 use crate::path::Paths;
 use crate::stats::AssociationStats;
@@ -51,7 +51,7 @@ impl Events {
             return;
         }
         self.waiting += 1;
-        self.resets += usize::from(is_reset(&event));
+        self.resets += usize::from(event.begins_streams_again());
         self.bytes += event_bytes(&event);
         self.queue.push_back(event);
     }
@@ -69,7 +69,7 @@ impl Events {
     /// It was polled.
     fn told(&mut self, event: &Event) {
         self.waiting -= 1;
-        self.resets -= usize::from(is_reset(event));
+        self.resets -= usize::from(event.begins_streams_again());
         self.bytes -= event_bytes(event);
         self.restarted &= !matches!(event, Event::Restarted);
     }
@@ -155,15 +155,6 @@ impl Journal {
         if self.traces.wanted {
             self.traces.queue.push_back((now, event()));
         }
-    }
-}
-
-/// It stands between messages from before and from after.
-fn is_reset(event: &Event) -> bool {
-    match event {
-        Event::StreamsReset { direction, .. } => *direction == ResetDirection::Incoming,
-        Event::AssociationReset { .. } | Event::Restarted => true,
-        _ => false,
     }
 }
 

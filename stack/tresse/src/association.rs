@@ -199,7 +199,7 @@ impl Association {
     #[must_use]
     pub fn next_message(&self) -> Option<NextMessage> {
         let (id, state) = (self.inner.id, self.inner.shared.lock());
-        if state.core.tells_of_reset(id) { None } else { state.core.next_message(id) }
+        if state.tells_of_reset(id) { None } else { state.core.next_message(id) }
     }
 
     fn take(&self) -> Result<Option<ReceivedMessage>, Closed> {
@@ -207,7 +207,7 @@ impl Association {
         let now = self.inner.shared.clock.now();
         let mut state = self.inner.shared.lock();
         // What comes behind a reset of streams, or a restart, is read once its event is there.
-        let next = if state.core.tells_of_reset(id) { None } else { state.core.recv(now, id) };
+        let next = if state.tells_of_reset(id) { None } else { state.core.recv(now, id) };
         let Some(message) = next else {
             return state.closed(id).map_or(Ok(None), Err);
         };

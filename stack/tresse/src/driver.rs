@@ -135,6 +135,7 @@ impl Driver {
             if let Some(watch) = &mut self.observer {
                 watch.told(now, &told, &state.core);
             }
+            state.untold.note(told.id, &told.event);
             state.keep_last(&mut told);
             self.told.push(told);
         }

@@ -25,6 +25,7 @@ use crate::runtime;
 use crate::runtime::{PacketSocket, Reactor, Runtime};
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Member, Membership};
+use crate::untold::Untold;
 
 /// One SCTP port on one or more local addresses, and all associations on it.
 ///
@@ -427,6 +428,7 @@ pub(crate) fn open(
         carrier: carrier.stats(),
         inbox: Mail::default(),
         tap,
+        untold: Untold::default(),
     };
     let shared =
         Arc::new(Shared::new(state, local, of_system, sctp_port, Arc::clone(&runtime), team));

@@ -84,6 +84,7 @@ pub mod runtime;
 mod sharded;
 mod shared;
 mod team;
+mod untold;
 
 pub use association::{Association, OpenMessage, RecvHalf, SendHalf};
 pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};

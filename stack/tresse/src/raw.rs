@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 use tresse_carrier::CarrierStats;
@@ -17,9 +17,39 @@ use crate::metrics::Monitor;
 use crate::runtime;
 use crate::runtime::Runtime;
 use crate::shared::Shared;
+use crate::untold::Untold;
 
 /// Events of a [`RawEndpoint`], in the order in which the core told them.
-pub type Events = mpsc::UnboundedReceiver<(AssociationId, Event)>;
+#[derive(Debug)]
+pub struct Events {
+    receiver: mpsc::UnboundedReceiver<(AssociationId, Event)>,
+    shared: Weak<Shared>,
+}
+
+impl Events {
+    /// Waits for the next one; `None` when the endpoint and its driver are gone, and no other one comes.
+    pub async fn recv(&mut self) -> Option<(AssociationId, Event)> {
+        let told = self.receiver.recv().await?;
+        Some(self.hear(told))
+    }
+
+    /// The next one, if it is there.
+    pub fn try_recv(&mut self) -> Option<(AssociationId, Event)> {
+        let told = self.receiver.try_recv().ok()?;
+        Some(self.hear(told))
+    }
+
+    /// What stands behind it may be read ([`RawEndpoint::tells_of_reset`]).
+    fn hear(&self, told: (AssociationId, Event)) -> (AssociationId, Event) {
+        let (id, event) = &told;
+        if Untold::concerns(event)
+            && let Some(shared) = self.shared.upgrade()
+        {
+            shared.lock().untold.hear(*id, event);
+        }
+        told
+    }
+}
 
 /// For building an interface other than [`Endpoint`](crate::Endpoint) on the core:
 /// packets and timers are seen to, everything else is up to the caller. Besides the port of
@@ -67,8 +97,9 @@ impl RawEndpoint {
         config: Config,
         runtime: Arc<dyn Runtime>,
     ) -> io::Result<(RawEndpoint, Events, Driver)> {
-        let (tap, events) = mpsc::unbounded_channel();
+        let (tap, receiver) = mpsc::unbounded_channel();
         let (shared, driver) = open(config, Ground::System(runtime), Some(tap), None)?;
+        let events = Events { receiver, shared: Arc::downgrade(&shared) };
         Ok((RawEndpoint { shared }, events, driver))
     }
 
@@ -77,6 +108,12 @@ impl RawEndpoint {
     /// for events or packets here would hide them from the driver.
     pub fn act<R>(&self, action: impl FnOnce(&mut tresse_core::Endpoint, Time) -> R) -> R {
         self.shared.act(|state, now| action(&mut state.core, now))
+    }
+
+    /// As [`tresse_core::Endpoint::tells_of_reset`], until the event has come out of [`Events`].
+    #[must_use]
+    pub fn tells_of_reset(&self, id: AssociationId) -> bool {
+        self.shared.lock().tells_of_reset(id)
     }
 
     /// Tells the carrier the interface of a link-local IPv6 peer, before the first packet to it.

@@ -18,6 +18,7 @@ use crate::figures::AssociationMetrics;
 use crate::host;
 use crate::runtime::Runtime;
 use crate::team::{Mail, Member, Membership};
+use crate::untold::Untold;
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
 pub(crate) const MAX_EVENTS: usize = 64;
@@ -63,6 +64,8 @@ pub(crate) struct State {
     pub(crate) inbox: Mail,
     /// Where events go instead of to slots: the endpoint is a [`RawEndpoint`](crate::RawEndpoint).
     pub(crate) tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
+    /// What begins again, without anybody having heard of it.
+    pub(crate) untold: Untold,
 }
 
 /// One association as its handles see it.
@@ -270,6 +273,7 @@ impl State {
             let _ = tap.send((id, event));
             return;
         }
+        self.untold.hear(id, &event);
         if let Event::Connected { accepted: true, outbound_streams, inbound_streams } = event
             && !self.slots.contains_key(id)
         {
@@ -320,6 +324,11 @@ impl State {
             }
             event => slot.push_event(event),
         }
+    }
+
+    /// Whether what could be read of an association now may be from behind an event that nobody has heard of.
+    pub(crate) fn tells_of_reset(&self, id: AssociationId) -> bool {
+        self.core.tells_of_reset(id) || self.untold.has(id)
     }
 
     /// Queues a new association of a peer for `accept`, or aborts it.

@@ -1,5 +1,6 @@
 //! Several SCTP ports behind one UDP port.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tresse::{AssociationConfig, CloseReason, Config, Event, Events, PortConfig, RawEndpoint};
@@ -44,4 +45,48 @@ async fn an_endpoint_talks_to_its_own_ports_and_to_none_that_is_closed() {
         let event = next(&mut events).await;
         assert!(matches!(event, Event::Closed(CloseReason::PeerAborted { .. })), "{event:?}");
     }
+}
+
+/// Calls `there` from `here`, and sends this with the COOKIE ECHO; then dies without a word.
+async fn call(here: SocketAddr, there: SocketAddr, what: &'static [u8]) {
+    let mut config = Config::client(here);
+    config.sctp.local_port = 6000;
+    let (raw, _events, driver) = RawEndpoint::open(config).unwrap();
+    let driver = tokio::spawn(driver);
+    let association =
+        AssociationConfig { encapsulation: Some(there.port()), ..AssociationConfig::default() };
+    raw.act(|endpoint, now| {
+        let id = endpoint.connect(now, &[there.ip()], 7000, association).unwrap();
+        let options = tresse::SendOptions::default();
+        endpoint
+            .send(now, id, tresse::StreamId(0), tresse::Bytes::from_static(what), options)
+            .unwrap();
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    driver.abort();
+    let _ = driver.await;
+}
+
+/// The driver polls an event before anybody hears of it: what came behind it waits for that.
+#[tokio::test]
+async fn what_is_behind_a_restart_waits_until_that_was_heard() {
+    let config = Config::server("127.0.0.1:0".parse().unwrap(), 7000);
+    let (endpoint, mut events, driver) = RawEndpoint::open(config).unwrap();
+    let driver = tokio::spawn(driver);
+    let here = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    call(here, endpoint.local_addr(), b"first").await;
+    while events.try_recv().is_some() {}
+    let id = endpoint.act(|core, _| core.associations()[0]);
+    assert!(!endpoint.tells_of_reset(id));
+    call(here, endpoint.local_addr(), b"second").await;
+    assert!(endpoint.tells_of_reset(id));
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv()).map(|(_, event)| event).collect();
+    assert!(told.contains(&Event::Restarted), "{told:?}");
+    assert!(!endpoint.tells_of_reset(id));
+    let read: Vec<_> = endpoint.act(|core, now| {
+        assert_eq!(core.unread_of_first_life(id), 1);
+        std::iter::from_fn(|| core.recv(now, id)).map(|message| message.payload).collect()
+    });
+    assert_eq!(read, ["first", "second"]);
+    driver.abort();
 }

@@ -95,7 +95,7 @@ impl Engine {
         }
         let core = association.core;
         // What comes behind a reset of streams, or a restart, is handed over once its notification is.
-        if self.raw.act(|endpoint, _| endpoint.tells_of_reset(core)) {
+        if self.raw.tells_of_reset(core) {
             return;
         }
         let message = self.raw.act(|endpoint, now| {
