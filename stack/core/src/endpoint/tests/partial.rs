@@ -1,6 +1,7 @@
 //! Messages that are given up: the sender's half of PR-SCTP (RFC 3758 §3.5, §4.1; RFC 7496).
 
 mod again;
+mod farthest;
 
 use tresse_wire::{Chunk, SkippedStream};
 

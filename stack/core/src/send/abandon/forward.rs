@@ -7,6 +7,7 @@ use tresse_wire::{FORWARD_TSN_HEADER_LEN, Mid, SKIPPED_MESSAGES_LEN, SkippedMess
 
 use crate::ids::PathId;
 use crate::scoreboard::Scoreboard;
+use crate::send::outbound::MAX_TSNS;
 use crate::time::Time;
 
 /// Bytes of a stream in a FORWARD TSN chunk.
@@ -61,8 +62,14 @@ impl Forward {
         self.interleaved = board.is_interleaved();
         let most = room.saturating_sub(FORWARD_TSN_HEADER_LEN) / self.entry_len();
         let before = self.point;
+        // Ends of messages that were given up may lie further: the peer takes such a point as little as such a chunk, and what is
+        // behind it waits for the next SACK.
+        let farthest = cumulative + MAX_TSNS as u64;
+        let given_up = |seq| board.get(seq).filter(|chunk| chunk.is_abandoned());
         // C2
-        while let Some(chunk) = board.get(self.point + 1).filter(|chunk| chunk.is_abandoned()) {
+        while self.point < farthest
+            && let Some(chunk) = given_up(self.point + 1)
+        {
             let (flags, mid) = (chunk.chunk.flags, chunk.chunk.mid);
             let key = (chunk.chunk.stream.0, flags.unordered);
             if !flags.unordered || self.interleaved {
