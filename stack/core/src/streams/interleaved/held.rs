@@ -11,6 +11,9 @@ impl Interleaved {
     /// Takes a message out: its fragments are done with.
     pub(super) fn remove(&mut self, key: Key) -> Option<(OpenMessage, Vec<Piece>)> {
         let open = self.open.remove(&key)?;
+        if let Some(parts) = &mut self.extra.parts {
+            parts.forget(key);
+        }
         self.charge -= OPEN_CHARGE + open.buffer.len();
         self.bytes -= open.bytes;
         self.buffers -= open.buffer.capacity();

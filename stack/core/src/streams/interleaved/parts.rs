@@ -117,6 +117,13 @@ impl PartialDelivery {
         }
     }
 
+    /// A message is gone, and waits no more.
+    pub(super) fn forget(&mut self, key: Key) {
+        if let Some(current) = self.current.get_mut(&key.stream) {
+            current.waiting.remove(&key);
+        }
+    }
+
     /// Nothing more of a message is read in parts; what it was.
     pub(super) fn end(&mut self, key: Key) -> Option<Current> {
         self.current.get(&key.stream).filter(|current| current.key == key)?;

@@ -343,6 +343,24 @@ fn forward(host: &mut Host, chunks: &[(InChunk, usize)], given_up: &[bool]) {
     host.forward(last as u64, &skipped);
 }
 
+/// While a message is handed over in parts, others of its stream that are complete wait for its end. What is dropped for want of
+/// room waits no more: the peer may number what it sends again as it likes.
+#[test]
+fn what_was_dropped_waits_for_no_end() {
+    let mut host = Host::new(true, 1);
+    host.take(chunk(0, 1, 0, 0, "UB", "a"));
+    assert_eq!(host.read_all(), ["a.."]);
+    let before = host.inbound.memory();
+    for mid in 1..100_000 {
+        let late = chunk(2, 1, mid, 0, "UBE", "x");
+        host.inbound.receive(Time::ZERO, late).unwrap();
+        assert_eq!(host.inbound.discard_highest(FIRST + 1), Some(FIRST + 2));
+    }
+    assert_eq!(host.inbound.buffered(), 128, "nothing is held but the head of the message");
+    let after = host.inbound.memory();
+    assert!(after < before + 1000, "{before} bytes of memory before, {after} after");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
