@@ -20,8 +20,9 @@ pub struct Extensions {
     /// profile has a stream scheduler that lets them come in between
     /// ([`StreamParameters::scheduler`](crate::profile::StreamParameters::scheduler)). Default `false`. Each chunk has 4 bytes
     /// more then, and the receiver holds a message of each stream at a time: all that are incomplete together may hold four
-    /// times [`max_message_size`](crate::AssociationConfig::max_message_size), and a peer that sends more ends the association
-    /// (out of resource). `docs/library.md` has a program.
+    /// times [`max_message_size`](crate::AssociationConfig::max_message_size), or as much as
+    /// [`receive_buffer`](crate::AssociationConfig::receive_buffer) if that is more, and a peer that sends more ends the
+    /// association (out of resource). `docs/library.md` has a program.
     pub interleaving: bool,
     /// Packets leave with a checksum of zero, and nobody computes a CRC32c (RFC 9653). Default `false`. **Only where the
     /// application carries each packet in DTLS** ([RFC 8261](https://www.rfc-editor.org/rfc/rfc8261)), which finds more errors

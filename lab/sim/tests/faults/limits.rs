@@ -21,7 +21,7 @@ const RECEIVE_BUFFER_FACTOR: usize = 4;
 
 /// Streams that have traffic, at most.
 const INTERLEAVED: usize = 64;
-/// What all messages that are open may hold, in largest messages (`Extensions::interleaving`).
+/// What all messages that are open may hold, in largest messages, if the receive buffer is not larger (`Extensions::interleaving`).
 const MOST_OPEN: usize = 4;
 
 /// The most that the headers of a packet with one chunk of data take: IPv6, UDP, SCTP, AUTH and I-DATA.
@@ -48,7 +48,10 @@ pub(crate) fn check_memory(
     let largest = ledger.largest[1 - host].min(config.max_message_size);
     // Where messages are interleaved, one of each stream is.
     let open = match config.extensions.interleaving {
-        true => (largest * INTERLEAVED).min(MOST_OPEN * config.max_message_size),
+        true => {
+            let most = MOST_OPEN * config.max_message_size;
+            (largest * INTERLEAVED).min(most.max(config.receive_buffer as usize))
+        }
         false => largest,
     };
     let limit = RECEIVE_BUFFER_FACTOR * config.receive_buffer as usize + open + 65_536;

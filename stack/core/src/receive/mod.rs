@@ -104,7 +104,8 @@ impl Receiver {
         let mut inbound = Inbound::new(streams, config.max_message_size, first);
         if extensions.chosen.interleaving {
             let may_skip = extensions.chosen.partial_reliability;
-            inbound.interleave(config.max_message_size, first, may_skip);
+            let limits = (config.max_message_size, config.receive_buffer as usize);
+            inbound.interleave(limits, first, may_skip);
         }
         if nr_sack == NrSackMode::Delivered {
             inbound.track_delivered();

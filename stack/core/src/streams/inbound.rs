@@ -47,8 +47,9 @@ impl Inbound {
     }
 
     /// I-DATA chunks come, and no DATA; the peer may pass over messages if it `may_skip`. The first chunk will be `first_seq`.
-    pub(crate) fn interleave(&mut self, max_message_size: usize, first_seq: u64, may_skip: bool) {
-        self.interleaved = Some(Box::new(Interleaved::new(max_message_size, first_seq, may_skip)));
+    /// The limits are those of a message, and of the receive buffer.
+    pub(crate) fn interleave(&mut self, limits: (usize, usize), first_seq: u64, may_skip: bool) {
+        self.interleaved = Some(Box::new(Interleaved::new(limits, first_seq, may_skip)));
     }
 
     /// Keeps a list of the chunks beyond the first missing one that are delivered.

@@ -10,7 +10,7 @@ use tresse_sim::Draw;
 
 use super::Scenario;
 
-/// What all messages that are open may hold, in largest messages (`Extensions::interleaving`).
+/// What all messages that are open may hold, in largest messages, if the receive buffer is not larger (`Extensions::interleaving`).
 const MOST_OPEN: usize = 4;
 
 impl Scenario {
@@ -51,9 +51,12 @@ impl Scenario {
                     let one = largest.entry(message.stream).or_default();
                     *one = message.size.max(*one);
                 }
-                let needed = largest.values().sum::<usize>().div_ceil(MOST_OPEN);
+                let needed = largest.values().sum::<usize>();
                 let config = &mut self.hosts[host].config;
-                config.max_message_size = config.max_message_size.max(needed);
+                if needed > config.receive_buffer as usize {
+                    let size = &mut config.max_message_size;
+                    *size = needed.div_ceil(MOST_OPEN).max(*size);
+                }
             }
         }
         if a != b {

@@ -15,7 +15,6 @@ impl Interleaved {
             parts.forget(key);
         }
         self.charge -= OPEN_CHARGE + open.buffer.len();
-        self.bytes -= open.bytes;
         self.buffers -= open.buffer.capacity();
         let mut pieces = Vec::new();
         while let Some((&at, _)) = self.pieces.range((key, 0)..=(key, u64::MAX)).next() {

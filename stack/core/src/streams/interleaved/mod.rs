@@ -5,8 +5,9 @@
 //! only say what may still be dropped: a fragment beyond the *edge*, the first chunk that is missing.
 //!
 //! Fragments before the edge are appended to one buffer for each message, as far as they follow each other; others
-//! wait, one by one. Messages are handed over whole, or in parts (`partial.rs`). All that are incomplete may hold some times
-//! what one message may have; whoever opens more ends the association.
+//! wait, one by one. Messages are handed over whole, or in parts (`partial.rs`). Before the edge all that are incomplete may
+//! hold some times what one message may have, or as much as the receive buffer; whoever opens more ends the association.
+//! Beyond it, where they wait for what is missing, the window bounds them.
 
 mod barrier;
 mod expected;
@@ -34,7 +35,7 @@ use message::{HALF, Key, OPEN_CHARGE, OpenMessage, Piece, piece_charge};
 use numbers::MessageNumbers;
 use parts::PartialDelivery;
 
-/// What all messages that are open may hold, in largest messages.
+/// What all messages that are open may hold before the edge, in largest messages, if the receive buffer is not larger.
 const MOST_OPEN: usize = 4;
 
 /// Reassembly and order of an association with I-DATA chunks.
@@ -43,6 +44,8 @@ pub(super) struct Interleaved {
     /// Everything before it has arrived.
     edge: u64,
     max_message_size: usize,
+    /// What all messages that are open may hold before it.
+    most_open: usize,
     /// The peer may pass over messages, so that fragments of them may come late.
     may_skip: bool,
     packet_len: usize,
@@ -56,8 +59,7 @@ pub(super) struct Interleaved {
     /// What is held, and what of it is beyond the edge, as it counts.
     charge: usize,
     beyond_charge: usize,
-    /// User bytes, and bytes of memory for those that are in buffers.
-    bytes: usize,
+    /// Bytes of memory for user data that is in buffers.
     buffers: usize,
     extra: Extra,
 }
@@ -78,10 +80,15 @@ fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
 }
 
 impl Interleaved {
-    pub(super) fn new(max_message_size: usize, first_seq: u64, may_skip: bool) -> Self {
+    pub(super) fn new(
+        (max_message_size, receive_buffer): (usize, usize),
+        first_seq: u64,
+        may_skip: bool,
+    ) -> Self {
         Interleaved {
             edge: first_seq,
             max_message_size,
+            most_open: MOST_OPEN.saturating_mul(max_message_size).max(receive_buffer),
             may_skip,
             packet_len: 1500,
             open: BTreeMap::new(),
@@ -91,7 +98,6 @@ impl Interleaved {
             barrier: None,
             charge: 0,
             beyond_charge: 0,
-            bytes: 0,
             buffers: 0,
             extra: Extra::default(),
         }
@@ -169,7 +175,10 @@ impl Interleaved {
         let goes_on = self.barrier.is_some() && self.lacks_something(Key::of(&chunk));
         let barrier = self.barrier.as_mut().filter(|b| b.holds(chunk.stream, chunk.tsn));
         let Some(barrier) = barrier.filter(|_| !goes_on) else {
-            return self.take(now, chunk, out);
+            self.take(now, chunk, out)?;
+            // A compliant peer may have a message of each stream under way, and was promised as much as the buffer has.
+            let held = self.assembly_charge() - self.open.len() * OPEN_CHARGE;
+            return if held > self.most_open { Err(InboundError::MessageTooLarge) } else { Ok(()) };
         };
         if chunk.payload.len() > self.max_message_size {
             return Err(InboundError::MessageTooLarge);
@@ -248,7 +257,7 @@ impl Interleaved {
         let InChunk { seq, tsn, ppid, flags, payload, .. } = chunk;
         let (len, limit) = (payload.len(), self.max_message_size);
         let held = self.open.get(&key).map_or(0, |open| open.bytes);
-        if held + len > limit || self.bytes + len > MOST_OPEN.saturating_mul(limit) {
+        if held + len > limit {
             return Err(InboundError::MessageTooLarge);
         }
         let charge = &mut self.charge;
@@ -265,7 +274,6 @@ impl Interleaved {
         open.count += 1;
         open.bytes += len;
         open.at = now;
-        self.bytes += len;
         if open.last.is_some_and(|last| open.count == last + 1) {
             open.completed_at = Some(now);
         }
@@ -325,7 +333,6 @@ impl Interleaved {
         let len = piece.payload.len();
         self.charge -= piece_charge(len);
         self.beyond_charge -= piece_charge(len);
-        self.bytes -= len;
         let Some(open) = self.open.get_mut(&key) else { return true };
         open.bytes -= len;
         open.count -= 1;

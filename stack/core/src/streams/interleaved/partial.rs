@@ -61,7 +61,6 @@ impl Interleaved {
         let open = self.open.get_mut(&key)?;
         let buffer = std::mem::take(&mut open.buffer);
         open.bytes -= buffer.len();
-        self.bytes -= buffer.len();
         self.charge -= buffer.len();
         self.buffers -= buffer.capacity();
         let (tsn, ppid, at) = (open.tsn, open.ppid, open.at);

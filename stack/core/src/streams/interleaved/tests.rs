@@ -28,8 +28,12 @@ impl Host {
     }
 
     fn with(streams: u16, may_skip: bool) -> Host {
+        Host::of(streams, 0, may_skip)
+    }
+
+    fn of(streams: u16, buffer: usize, may_skip: bool) -> Host {
         let mut inbound = Inbound::new(streams, LARGEST, FIRST);
-        inbound.interleave(LARGEST, FIRST, may_skip);
+        inbound.interleave((LARGEST, buffer), FIRST, may_skip);
         inbound.track_delivered();
         Host { inbound, came: Came::default() }
     }
@@ -158,17 +162,22 @@ fn what_is_too_large_ends_the_association() {
     host.take(large(1, 0, 1, "")).unwrap();
     assert_eq!(host.take(chunk(2, 0, 0, 2, "E", "x")), Err(InboundError::MessageTooLarge));
     // Each may have as much, and all of them some times that.
-    let mut host = Host::with(100, false);
-    let mut open = 0;
-    while open < 50 && host.take(large(open, open as u16, 0, "B")) == Ok(()) {
-        open += 1;
+    // Or as much as the receive buffer.
+    for (buffer, most) in [(0, MOST_OPEN), (20 * LARGEST, 20)] {
+        let mut host = Host::of(100, buffer, false);
+        let mut open = 0;
+        while open < 50 && host.take(large(open, open as u16, 0, "B")) == Ok(()) {
+            open += 1;
+        }
+        assert_eq!(open as usize, 2 * most);
+        assert!(host.inbound.memory() < 3 * most * LARGEST + (64 << 10));
     }
-    assert_eq!(open as usize, 2 * MOST_OPEN);
-    assert!(host.inbound.memory() < 3 * MOST_OPEN * LARGEST + (64 << 10));
-    // Beyond the first missing chunk, too.
+    // What lies beyond the first missing chunk fills the window, until that one comes.
     let mut host = Host::with(100, false);
     let taken = (1..50).take_while(|n| host.take(large(*n, *n as u16, 0, "B")).is_ok());
-    assert_eq!(taken.count(), 2 * MOST_OPEN);
+    assert_eq!(taken.count(), 49);
+    assert!(host.inbound.occupied(0) >= 49 * LARGEST / 2);
+    assert_eq!(host.take(chunk(0, 0, 0, 0, "BE", "x")), Err(InboundError::MessageTooLarge));
 }
 
 #[test]
@@ -299,7 +308,7 @@ fn window_and_memory_follow_what_is_held() {
 #[test]
 fn one_message_of_each_stream_costs_what_is_counted() {
     let mut host = Host::with(u16::MAX, false);
-    host.inbound.interleave(1 << 20, FIRST, false);
+    host.inbound.interleave((1 << 20, 0), FIRST, false);
     for n in 0..u64::from(u16::MAX) {
         // Beyond a missing chunk every second one.
         let seq = if n % 2 == 0 { n / 2 } else { 40_000 + n / 2 };

@@ -210,3 +210,29 @@ fn streams_begin_again_with_mid_0() {
     assert_eq!(received.len(), 16);
     assert!(received.iter().all(|message| message.payload.len() == 3000));
 }
+
+/// Each stream has a message of the largest size under way, and the receive buffer has room for just these.
+#[test]
+fn the_largest_messages_of_all_streams_come_through_side_by_side() {
+    const LARGEST: usize = 64 << 10;
+    for loss in [0, 30] {
+        let config = AssociationConfig {
+            max_message_size: LARGEST,
+            send_buffer: 8 << 20,
+            receive_buffer: 10 * LARGEST as u32,
+            ..config("round-robin")
+        };
+        let (mut pair, a, z) = Pair::connected(&config, 1);
+        let mut rng = Rng::from_seed([1; 32]);
+        pair.drop = Box::new(move |_| rng.next_u64() % 1000 < loss);
+        for stream in 0..40u16 {
+            pair.send(Side::A, a, stream % 10, text(stream.into(), LARGEST));
+        }
+        let mut read = 0;
+        for _ in 0..600 {
+            pair.run(ms(500));
+            read += pair.recv_all(Side::Z, z).len();
+        }
+        assert_eq!((read, pair.closed(Side::Z)), (40, None), "{loss}");
+    }
+}

@@ -26,7 +26,7 @@ impl Host {
     fn new(interleaved: bool, point: usize) -> Host {
         let mut inbound = Inbound::new(STREAMS, LARGEST, FIRST);
         if interleaved {
-            inbound.interleave(LARGEST, FIRST, true);
+            inbound.interleave((LARGEST, 0), FIRST, true);
         }
         inbound.set_partial_delivery_point(Some(point));
         Host { inbound, came: Came::default() }
