@@ -116,7 +116,8 @@ pub enum Event {
     /// [`AssociationConfig::report_dry`](crate::AssociationConfig::report_dry).
     SenderDry,
     /// Streams begin again with SSN 0, or do not: at the request of this end or of the peer (RFC 6525 §6.1.1). For incoming
-    /// streams, all messages from before have been read by then, and none from after, unless the association ends.
+    /// streams, all messages from before have been read by then, and none from after, unless the association ends or the peer
+    /// restarts: then it is told at once.
     StreamsReset {
         /// Which of ours they are; never both.
         direction: ResetDirection,

@@ -240,6 +240,21 @@ fn a_shutdown_waits_for_what_a_reset_holds_back() {
     assert_eq!(pair.closed(Side::Z), Some(&CloseReason::Shutdown));
 }
 
+/// Z crashes and opens an association again.
+fn restart(pair: &mut Pair, config: &AssociationConfig) -> AssociationId {
+    let end = EndpointConfig {
+        local_addresses: addresses(Side::Z, 1),
+        accept: true,
+        association: config.clone(),
+        ..EndpointConfig::default()
+    };
+    pair.replace(Side::Z, Endpoint::new(end, [77; 32]));
+    let z = pair.open(Side::Z, config);
+    pair.run(secs(1));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Restarted)));
+    z
+}
+
 #[test]
 fn a_peer_that_restarts_begins_with_request_numbers_of_its_own() {
     let config = wide();
@@ -248,20 +263,29 @@ fn a_peer_that_restarts_begins_with_request_numbers_of_its_own() {
     ask(&mut pair, Side::A, a, ResetDirection::Outgoing, &[1]);
     pair.run(ms(100));
     pair.drop = Box::new(|_| false);
-    let end = EndpointConfig {
-        local_addresses: addresses(Side::Z, 1),
-        accept: true,
-        association: config.clone(),
-        ..EndpointConfig::default()
-    };
-    pair.replace(Side::Z, Endpoint::new(end, [77; 32]));
-    let z = pair.open(Side::Z, &config);
-    pair.run(secs(1));
-    assert!(pair.saw(Side::A, |e| matches!(e, Event::Restarted)));
+    let z = restart(&mut pair, &config);
     assert_eq!(resets(&pair, Side::A), [(ResetDirection::Outgoing, Outcome::Failed)]);
     ask(&mut pair, Side::A, a, ResetDirection::Outgoing, &[1]);
     ask(&mut pair, Side::Z, z, ResetDirection::Outgoing, &[1]);
     pair.run(secs(1));
     assert_eq!(resets(&pair, Side::A).len(), 3);
     assert_eq!(resets(&pair, Side::Z).len(), 2);
+}
+
+/// Nobody is to take it for one of the second life, whose messages come behind those that were not read.
+#[test]
+fn a_reset_that_waits_is_told_before_the_restart_of_the_peer() {
+    let config = wide();
+    let (mut pair, a, z) = Pair::connected(&config, 1);
+    pair.send(Side::Z, z, 1, vec![1; 10]);
+    ask(&mut pair, Side::Z, z, ResetDirection::Outgoing, &[1]);
+    pair.send(Side::Z, z, 1, vec![2; 10]);
+    pair.run(secs(1));
+    assert_eq!(resets(&pair, Side::A), []);
+    restart(&mut pair, &config);
+    let at =
+        |is: fn(&Event) -> bool| pair.events.iter().position(|(s, _, e)| *s == Side::A && is(e));
+    let told = at(|e| matches!(e, Event::StreamsReset { .. }));
+    assert!(told.is_some() && told < at(|e| matches!(e, Event::Restarted)));
+    assert_eq!(ssns_of(&pair.recv_all(Side::A, a)), [(1, 0), (1, 0)]);
 }
