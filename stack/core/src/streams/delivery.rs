@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tresse_wire::{Ssn, StreamId};
 
 use super::chunk::InboundError;
+use super::renewal::Renewal;
 use super::ring::EntryId;
 use super::stream_set::StreamSet;
 use super::table::StreamTable;
@@ -32,11 +33,19 @@ struct InStream {
     next: Ssn,
     /// Index of its list of held messages plus 1; 0 if it has none.
     list: u32,
+    renewal: Renewal,
 }
 
 impl InStream {
+    /// It was not used, or has not been since it began again.
     fn is_fresh(self) -> bool {
         self.next == Ssn(0) && self.list == 0
+    }
+
+    /// It begins again.
+    fn renewed(self) -> InStream {
+        let renewal = if self.is_fresh() { self.renewal } else { Renewal::Fresh };
+        InStream { renewal, ..InStream::default() }
     }
 }
 
@@ -147,7 +156,7 @@ impl Delivery {
 
     /// Forgets a held message, because a part of it was dropped.
     pub(super) fn unhold(&mut self, stream: StreamId, ssn: Ssn) {
-        let InStream { next, list: id } = self.streams.get(stream);
+        let InStream { next, list: id, .. } = self.streams.get(stream);
         if id == 0 {
             return;
         }
@@ -161,7 +170,7 @@ impl Delivery {
 
     /// The held message whose turn it is now.
     pub(super) fn next_held(&mut self, stream: StreamId) -> Option<EntryId> {
-        let InStream { next, list: id } = self.streams.get(stream);
+        let InStream { next, list: id, .. } = self.streams.get(stream);
         let list = self.lists.get_mut((id as usize).checked_sub(1)?)?;
         let entry = list.pop_front_if(|held| held.ssn == next)?.entry;
         self.give_back_if_empty(stream);
@@ -174,7 +183,7 @@ impl Delivery {
         let mut waited = Vec::new();
         match streams {
             StreamSet::All => {
-                self.streams.change_all(|state| *state = InStream::default());
+                self.streams.change_all(|state| *state = state.renewed());
                 waited.extend(self.lists.drain(..).flatten().map(|held| held.entry));
                 self.spare.clear();
             }
@@ -184,21 +193,43 @@ impl Delivery {
                     if self.streams.get(*stream).is_fresh() {
                         continue;
                     }
-                    let state = self.streams.get_mut(*stream);
-                    state.next = Ssn(0);
-                    if let Some(index) = (state.list as usize).checked_sub(1) {
+                    let list = self.streams.get(*stream).list;
+                    if let Some(index) = (list as usize).checked_sub(1) {
                         waited.extend(self.lists[index].drain(..).map(|held| held.entry));
                         self.give_back_if_empty(*stream);
                     }
+                    let state = self.streams.get_mut(*stream);
+                    state.next = Ssn(0);
+                    state.renewal = Renewal::Fresh;
                 }
             }
         }
         waited
     }
 
+    /// This stream has begun again, and was used before.
+    pub(super) fn renew(&mut self, stream: StreamId) {
+        self.streams.get_mut(stream).renewal = Renewal::Fresh;
+    }
+
+    /// A FORWARD TSN lists a stream: whether that is passed by.
+    pub(super) fn doubts(&mut self, stream: StreamId) -> bool {
+        self.streams.get(stream).renewal != Renewal::Known
+            && self.streams.get_mut(stream).renewal.doubts()
+    }
+
+    /// A message comes before which no chunk is missing: up to which SSN its stream is passed over by that.
+    pub(super) fn settle(&mut self, stream: StreamId, ssn: Ssn) -> Option<Ssn> {
+        let state = self.streams.get(stream);
+        if state.renewal == Renewal::Known || !self.streams.get_mut(stream).renewal.settle() {
+            return None;
+        }
+        (ssn != state.next).then(|| ssn.wrapping_sub(1))
+    }
+
     /// The first held message of a stream up to this SSN, which will not be waited for.
     pub(super) fn next_held_until(&mut self, stream: StreamId, ssn: Ssn) -> Option<EntryId> {
-        let InStream { next, list: id } = self.streams.get(stream);
+        let InStream { next, list: id, .. } = self.streams.get(stream);
         let last = ahead(ssn, next);
         if last >= 0x8000 {
             return None; // It is behind.

@@ -97,15 +97,19 @@ impl Inbound {
     pub(crate) fn receive(&mut self, now: Time, chunk: InChunk) -> Result<(), InboundError> {
         if let Some(interleaved) = &mut self.interleaved {
             if chunk.stream.0 < self.streams {
-                return interleaved.receive(now, chunk, &mut self.delivery);
+                interleaved.receive(now, chunk, &mut self.delivery)?;
+            } else {
+                interleaved.note_done(chunk.seq);
             }
-            interleaved.note_done(chunk.seq);
+            interleaved.settle_reached(&mut self.delivery);
             return Ok(());
         }
         if chunk.stream.0 >= self.streams {
             self.reassembly.skip(chunk.seq)?;
         } else {
-            match self.reassembly.insert(now, chunk)? {
+            let completed = self.reassembly.insert(now, chunk)?;
+            self.settle_reached();
+            match completed {
                 Some(Completed::Message(message)) => self.route(message)?,
                 Some(Completed::Stored(stored)) => self.route_ahead(stored)?,
                 None => {}
@@ -139,6 +143,7 @@ impl Inbound {
                     Some(barrier) if barrier.holds(skipped.stream, tsn) => {
                         barrier.pass_over(tsn, skipped);
                     }
+                    _ if self.delivery.doubts(skipped.stream) => {}
                     _ => self.skip(skipped),
                 }
             }
@@ -154,6 +159,7 @@ impl Inbound {
     ) -> usize {
         let Some(interleaved) = &mut self.interleaved else { return 0 };
         let before = interleaved.passed_over();
+        interleaved.settle_reached(&mut self.delivery);
         let tsn = Tsn(seq as u32); // Truncation is the wrap-around.
         for skipped in skipped.filter(|skipped| skipped.stream.0 < self.streams) {
             interleaved.pass_over(tsn, skipped, &mut self.delivery);
@@ -163,10 +169,12 @@ impl Inbound {
 
     /// Moves on over what had arrived before.
     fn advance(&mut self, now: Time) -> Result<(), InboundError> {
-        while let Some(message) = self.reassembly.advance(now)? {
+        loop {
+            let message = self.reassembly.advance(now)?;
+            self.settle_reached();
+            let Some(message) = message else { return Ok(()) };
             self.route(message)?;
         }
-        Ok(())
     }
 
     /// What [`pop`](Self::pop) takes next.

@@ -9,6 +9,7 @@ pub(crate) mod inbound;
 mod interleaved;
 mod lines;
 mod reassembly;
+mod renewal;
 mod ring;
 pub(crate) mod send_queue;
 mod slots;

@@ -4,6 +4,7 @@
 //! grows in one buffer, the assembly; chunks beyond the edge wait in the ring.
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 use super::chunk::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
@@ -14,6 +15,9 @@ use crate::time::Time;
 
 /// The most memory set aside for the next fragmented message before it is known how long it is.
 const MAX_HINT: usize = 1 << 16;
+
+/// Messages that the edge has reached: seldom more than one at once.
+type Reached = SmallVec<[Head; 2]>;
 
 /// A message that just became complete.
 pub(super) enum Completed {
@@ -38,6 +42,8 @@ pub(super) struct Reassembly {
     passed_over: usize,
     /// From this many bytes on, 1 at least, the assembly may be handed over in parts.
     point: usize,
+    /// Ordered messages that the edge has reached, if somebody asks.
+    reached: Option<Reached>,
 }
 
 /// The message of which all fragments before the edge have arrived, but not the last one.
@@ -74,6 +80,25 @@ impl Reassembly {
             torn: false,
             passed_over: 0,
             point: usize::MAX,
+            reached: None,
+        }
+    }
+
+    /// Tells from now on of the ordered messages that the edge reaches.
+    pub(super) fn track_reached(&mut self) {
+        self.reached.get_or_insert_default();
+    }
+
+    /// Those since the last call. A chunk of each has come, and none is missing before it.
+    #[inline]
+    pub(super) fn take_reached(&mut self) -> Reached {
+        self.reached.as_mut().map_or_else(SmallVec::new, std::mem::take)
+    }
+
+    #[inline]
+    fn note_reached(&mut self, head: Head) {
+        if let Some(reached) = self.reached.as_mut().filter(|_| !head.unordered) {
+            reached.push(head);
         }
     }
 
@@ -180,6 +205,7 @@ impl Reassembly {
             };
         }
         self.ring.step();
+        self.note_reached(head);
         if self.is_remnant(flags.beginning, flags.ending) {
             return Ok(None);
         }
@@ -225,11 +251,13 @@ impl Reassembly {
                 }
                 Front::Complete(entry) => {
                     self.torn = false;
+                    self.note_reached(self.ring.head(entry));
                     self.ring.settle(entry);
                 }
                 Front::Part => {
                     let beginning = self.ring.front_begins();
                     let Some((head, ending, payload)) = self.ring.pop_part() else { break };
+                    self.note_reached(head);
                     if self.is_remnant(beginning, ending) {
                         continue;
                     }
@@ -276,6 +304,7 @@ impl Reassembly {
                 }
                 Front::Complete(entry) => {
                     self.torn = false;
+                    self.note_reached(self.ring.head(entry));
                     self.ring.settle(entry);
                 }
                 // All of it up to `seq` is there: it may still become whole.
@@ -283,7 +312,8 @@ impl Reassembly {
                     break;
                 }
                 Front::Part => {
-                    let Some((_, ending, _)) = self.ring.pop_part() else { break };
+                    let Some((head, ending, _)) = self.ring.pop_part() else { break };
+                    self.note_reached(head);
                     self.passed_over += 1;
                     self.torn = !ending;
                 }

@@ -353,9 +353,9 @@ impl Ring {
         head.message(payload, completed_at.unwrap_or_default())
     }
 
-    /// TSN of the first chunk of a complete message.
-    pub(super) fn tsn(&self, entry: EntryId) -> Tsn {
-        self.entries[entry as usize].head.tsn
+    /// What the first chunk of a complete message says of it.
+    pub(super) fn head(&self, entry: EntryId) -> Head {
+        self.entries[entry as usize].head
     }
 
     /// Drops the chunk `seq`. False if it is not held. If it was a part of a complete message, which is

@@ -5,6 +5,7 @@ mod answering;
 mod asking;
 mod both;
 mod outcomes;
+mod partial;
 mod random;
 
 use tresse_wire::{

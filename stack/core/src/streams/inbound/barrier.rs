@@ -46,6 +46,11 @@ impl Barrier {
         self.skipped.insert(skipped.stream.0, (tsn, skipped.ssn));
     }
 
+    /// The streams of these.
+    pub(super) fn skipped(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.skipped.keys().copied().map(StreamId)
+    }
+
     /// Forgets a message, because a part of it was dropped. `false` if it is not here.
     pub(super) fn forget(&mut self, tsn: Tsn) -> bool {
         let found = self.kept.iter().position(|(kept, _)| *kept == tsn);

@@ -1,9 +1,10 @@
 //! Whose turn it is of the messages that are complete (RFC 9260 §6.6).
 
-use tresse_wire::StreamId;
+use tresse_wire::{Ssn, StreamId};
 
 use super::{BACKLOG, Inbound, InboundError, MessagePart, ReceivedMessage, SkippedStream, Stored};
 use crate::streams::delivery::Turn;
+use crate::streams::ring::Head;
 
 impl Inbound {
     //= RFC 9260 3.3.1-2 3.3.1-3 6.6-1 6.6-2 6.6-3
@@ -87,6 +88,24 @@ impl Inbound {
             message.payload = self.reassembly.detach(payload);
         }
         self.delivery.deliver(message);
+    }
+
+    /// Of the ordered messages that the edge has reached it is known which of their streams are passed over before them
+    /// (`renewal.rs`). What is kept is of no known time.
+    #[inline]
+    pub(super) fn settle_reached(&mut self) {
+        for Head { stream, ssn, tsn, .. } in self.reassembly.take_reached() {
+            if !self.barrier.as_ref().is_some_and(|barrier| barrier.holds(stream, tsn)) {
+                self.settle(stream, ssn);
+            }
+        }
+    }
+
+    /// The same for one of them.
+    pub(super) fn settle(&mut self, stream: StreamId, ssn: Ssn) {
+        if let Some(ssn) = self.delivery.settle(stream, ssn) {
+            self.skip(SkippedStream { stream, ssn });
+        }
     }
 
     /// Ordered messages of a stream will not come up to some SSN.

@@ -4,7 +4,7 @@ use tresse_wire::{SkippedStream, StreamId, Tsn};
 
 use super::barrier::{Barrier, Skipped, in_order};
 use super::{Inbound, InboundError};
-use crate::streams::ring::EntryId;
+use crate::streams::ring::{EntryId, Stored};
 use crate::streams::stream_set::StreamSet;
 
 impl Inbound {
@@ -31,15 +31,23 @@ impl Inbound {
         }
         let Some(barrier) = &mut self.barrier else { return Ok(()) };
         let (before, skipped) = barrier.let_through(last);
-        before.into_iter().try_for_each(|stored| self.route_stored(stored))?;
-        self.skip_all(&skipped);
-        Ok(())
+        self.route_kept(before, skipped)
     }
 
-    fn skip_all(&mut self, skipped: &Skipped) {
-        for (stream, (_, ssn)) in skipped {
-            self.skip(SkippedStream { stream: StreamId(*stream), ssn: *ssn });
+    /// Messages that were kept, and what is passed over among them.
+    fn route_kept(&mut self, kept: Vec<Stored>, mut skipped: Skipped) -> Result<(), InboundError> {
+        skipped.retain(|stream, _| !self.delivery.doubts(StreamId(*stream)));
+        let edge = Tsn(self.reassembly.ring().edge() as u32); // Truncation is the wrap-around.
+        for stored in kept {
+            if edge.follows(stored.tsn) && !stored.unordered {
+                self.settle(stored.stream, stored.ssn);
+            }
+            self.route_stored(stored)?;
         }
+        for (stream, (_, ssn)) in skipped {
+            self.skip(SkippedStream { stream: StreamId(stream), ssn });
+        }
+        Ok(())
     }
 
     //= RFC 6525 5.2.2-6 5.2.2-7 5.2.2-8
@@ -50,6 +58,14 @@ impl Inbound {
     /// As [`receive`](Self::receive).
     pub(crate) fn begin_again(&mut self, streams: &StreamSet) -> Result<(), InboundError> {
         self.flush(streams);
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.renew_skipped(streams);
+        }
+        // What was to be passed over may be all that was ever sent on a stream.
+        let skipped = self.barrier.iter().flat_map(|barrier| barrier.skipped());
+        for stream in skipped.filter(|stream| streams.contains(*stream)) {
+            self.delivery.renew(stream);
+        }
         self.end_barrier()
     }
 
@@ -59,6 +75,7 @@ impl Inbound {
             interleaved.begin_again(streams, &mut self.delivery);
             return;
         }
+        self.reassembly.track_reached();
         self.abort_parts_of(streams);
         for entry in self.delivery.begin_again(streams) {
             let message = self.reassembly.take(entry);
@@ -76,9 +93,7 @@ impl Inbound {
         }
         let Some(barrier) = self.barrier.take() else { return Ok(()) };
         let (kept, skipped) = barrier.end();
-        kept.into_iter().try_for_each(|stored| self.route_stored(stored))?;
-        self.skip_all(&skipped);
-        Ok(())
+        self.route_kept(kept, skipped)
     }
 
     /// The end: it will never be known whether streams begin again. What was kept, up to a
@@ -94,7 +109,7 @@ impl Inbound {
         let (kept, _) = barrier.end();
         let entries = kept.into_iter().map(|stored| stored.entry).chain(held);
         let ring = self.reassembly.ring();
-        let tsns = entries.map(|entry| (ring.tsn(entry), entry));
+        let tsns = entries.map(|entry| (ring.head(entry).tsn, entry));
         let all: Vec<(Tsn, EntryId)> = tsns.filter(|(tsn, _)| !tsn.follows(cumulative)).collect();
         for entry in in_order(all) {
             let message = self.reassembly.take(entry);

@@ -76,6 +76,11 @@ impl Barrier {
         self.skipped.insert((stream.0, unordered), (tsn, mid));
     }
 
+    /// The streams of these, and whether they are unordered ones.
+    pub(super) fn skipped(&self) -> impl Iterator<Item = (StreamId, bool)> + '_ {
+        self.skipped.keys().map(|(stream, unordered)| (StreamId(*stream), *unordered))
+    }
+
     /// Takes out what lies up to `last`, or all.
     pub(super) fn take(
         &mut self,

@@ -23,8 +23,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use tresse_wire::StreamId;
+
 use super::chunk::{InChunk, InboundError};
 use super::delivery::Delivery;
+use super::renewal::Renewal;
 use super::table::StreamTable;
 use super::{PIECE, detach};
 use crate::event::MessagePart;
@@ -73,6 +76,8 @@ struct Extra {
     passed_over: usize,
     /// If messages are handed over in parts.
     parts: Option<Box<PartialDelivery>>,
+    /// Messages of which a chunk was reached by the edge just now, if their streams have begun again.
+    reached: Vec<Key>,
 }
 
 fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
@@ -157,6 +162,10 @@ impl Interleaved {
             }
             self.absorb(key);
             self.offer_part(key);
+            let numbers = self.numbers.get(StreamId(key.stream));
+            if numbers.renewal(key.unordered) != Renewal::Known {
+                self.extra.reached.push(key);
+            }
         }
         if let Some(done) = &mut self.extra.done {
             done.remove_through(self.edge - 1);
@@ -194,6 +203,9 @@ impl Interleaved {
             return Err(InboundError::MessageTooLarge);
         }
         let key = Key::of(&chunk);
+        if chunk.seq < self.edge {
+            self.settle(key, out);
+        }
         if self.is_behind(key) {
             if !self.may_skip {
                 return inconsistent("a MID that was delivered already");
@@ -202,6 +214,9 @@ impl Interleaved {
             self.extra.passed_over += 1;
             self.note_done(chunk.seq);
             return Ok(());
+        }
+        if key.unordered && self.may_skip && self.numbers.get(chunk.stream).lacks_unordered() {
+            self.numbers.get_mut(chunk.stream).note_unordered();
         }
         let InChunk { seq, tsn, ppid, flags, .. } = chunk;
         // RFC 8260 §2.2.3: "a non-fragmented message is indicated by the fact that both the E and B bits are set."

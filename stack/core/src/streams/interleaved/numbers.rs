@@ -2,6 +2,7 @@
 
 use tresse_wire::Mid;
 
+use super::super::renewal::Renewal;
 use super::message::HALF;
 
 /// The furthest that unordered messages stay behind the first one that may still come: it follows what comes, so that
@@ -15,11 +16,45 @@ pub(super) struct MessageNumbers {
     next: Mid,
     /// Unordered messages before this one will not come.
     floor: Mid,
+    /// Unordered messages have come, or were passed over.
+    unordered: bool,
+    /// Of ordered messages, and of unordered ones.
+    renewals: [Renewal; 2],
 }
 
 impl MessageNumbers {
+    /// The stream begins again.
+    pub(super) fn begin_again(&mut self) {
+        let used = [self.next != Mid(0), self.unordered];
+        let mut renewals = self.renewals;
+        for (renewal, _) in renewals.iter_mut().zip(used).filter(|(_, used)| *used) {
+            *renewal = Renewal::Fresh;
+        }
+        *self = MessageNumbers { renewals, ..MessageNumbers::default() };
+    }
+
+    /// What is known of its new time.
+    pub(super) const fn renewal(self, unordered: bool) -> Renewal {
+        self.renewals[unordered as usize]
+    }
+
+    pub(super) fn renewal_mut(&mut self, unordered: bool) -> &mut Renewal {
+        &mut self.renewals[usize::from(unordered)]
+    }
+
+    /// Whether it is not known that unordered messages have come.
+    pub(super) const fn lacks_unordered(self) -> bool {
+        !self.unordered
+    }
+
+    /// Unordered messages have come.
+    pub(super) fn note_unordered(&mut self) {
+        self.unordered = true;
+    }
+
     /// Messages before this one will not come.
     pub(super) fn begin_with(&mut self, unordered: bool, mid: Mid) {
+        self.unordered |= unordered;
         *(if unordered { &mut self.floor } else { &mut self.next }) = mid;
     }
 

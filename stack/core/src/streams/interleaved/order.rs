@@ -1,9 +1,10 @@
 //! Which message of a stream is next, and what is passed over (RFC 8260 §2.1, §2.3.1).
 
 use bytes::Bytes;
-use tresse_wire::{Ppid, SkippedMessages, StreamId, Tsn};
+use tresse_wire::{Mid, Ppid, SkippedMessages, StreamId, Tsn};
 
 use super::super::delivery::Delivery;
+use super::super::renewal::Renewal;
 use super::super::stream_set::StreamSet;
 use super::super::{BACKLOG, detach, trimmed};
 use super::Interleaved;
@@ -65,6 +66,27 @@ impl Interleaved {
         self.deliver_held(Key { stream, unordered, mid: 0 }, out);
     }
 
+    /// Of the messages that the edge has reached it is known which of their streams are passed over before them (`renewal.rs`).
+    pub(in super::super) fn settle_reached(&mut self, out: &mut Delivery) {
+        for key in std::mem::take(&mut self.extra.reached) {
+            self.settle(key, out);
+        }
+    }
+
+    /// The same for one of them. Unordered messages wait for none.
+    pub(super) fn settle(&mut self, key: Key, out: &mut Delivery) {
+        let Key { stream, unordered, mid } = key;
+        if self.numbers.get(StreamId(stream)).renewal(unordered) == Renewal::Known {
+            return;
+        }
+        let numbers = self.numbers.get_mut(StreamId(stream));
+        let doubted = numbers.renewal_mut(unordered).settle();
+        if doubted && !unordered && mid != self.first(stream, false).0 {
+            let mid = Mid(mid.wrapping_sub(1));
+            self.skip(SkippedMessages { stream: StreamId(stream), unordered, mid }, out);
+        }
+    }
+
     //= RFC 3758 3.6-11
     /// The rest of a message will not come: that is told if a part of it was handed over.
     pub(super) fn drop_message(&mut self, key: Key, out: &mut Delivery) {
@@ -102,13 +124,13 @@ impl Interleaved {
         }
         match streams {
             StreamSet::All => {
-                self.numbers.change_all(|numbers| *numbers = MessageNumbers::default());
+                self.numbers.change_all(MessageNumbers::begin_again);
             }
             StreamSet::These(list) => {
                 for stream in list {
                     // A stream that was never used costs nothing.
                     if self.numbers.get(*stream) != MessageNumbers::default() {
-                        *self.numbers.get_mut(*stream) = MessageNumbers::default();
+                        self.numbers.get_mut(*stream).begin_again();
                     }
                 }
             }

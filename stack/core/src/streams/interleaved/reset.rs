@@ -7,6 +7,7 @@ use tresse_wire::{SkippedMessages, Tsn};
 
 use super::super::chunk::{InChunk, InboundError};
 use super::super::delivery::Delivery;
+use super::super::renewal::Renewal;
 use super::super::stream_set::StreamSet;
 use super::Interleaved;
 use super::barrier::Barrier;
@@ -46,9 +47,10 @@ impl Interleaved {
     fn take_all(
         &mut self,
         kept: Vec<(Time, InChunk)>,
-        skipped: Vec<SkippedMessages>,
+        mut skipped: Vec<SkippedMessages>,
         out: &mut Delivery,
     ) -> Result<(), InboundError> {
+        skipped.retain(|skipped| !self.doubts(skipped));
         kept.into_iter().try_for_each(|(at, chunk)| self.take(at, chunk, out))?;
         skipped.into_iter().for_each(|skipped| self.skip(skipped, out));
         Ok(())
@@ -88,9 +90,26 @@ impl Interleaved {
         skipped: SkippedMessages,
         out: &mut Delivery,
     ) {
-        match &mut self.barrier {
-            Some(barrier) if barrier.holds(skipped.stream, tsn) => barrier.skip(tsn, skipped),
-            _ => self.skip(skipped, out),
+        let barrier = self.barrier.as_mut().filter(|barrier| barrier.holds(skipped.stream, tsn));
+        if let Some(barrier) = barrier {
+            barrier.skip(tsn, skipped);
+        } else if !self.doubts(&skipped) {
+            self.skip(skipped, out);
+        }
+    }
+
+    /// Whether what an I-FORWARD-TSN lists is passed by.
+    fn doubts(&mut self, skipped: &SkippedMessages) -> bool {
+        let SkippedMessages { stream, unordered, .. } = *skipped;
+        self.numbers.get(stream).renewal(unordered) != Renewal::Known
+            && self.numbers.get_mut(stream).renewal_mut(unordered).doubts()
+    }
+
+    /// What was to be passed over behind the barrier may be all that was ever sent on these streams.
+    pub(in super::super) fn renew_skipped(&mut self, streams: &StreamSet) {
+        let skipped = self.barrier.iter().flat_map(|barrier| barrier.skipped());
+        for (stream, unordered) in skipped.filter(|(stream, _)| streams.contains(*stream)) {
+            *self.numbers.get_mut(stream).renewal_mut(unordered) = Renewal::Fresh;
         }
     }
 
