@@ -157,11 +157,7 @@ impl PathMonitor {
             return;
         }
         p.heartbeat.insist(now, SilenceFacts::next_wait(wait, p.rtt.fresh()));
-        let info = HeartbeatInfo { path, sent: now, nonce: cx.rng.next_u64() };
-        let bytes = Bytes::copy_from_slice(&info.encode());
-        if cx.push(path, Control::Heartbeat(bytes, None)) {
-            cx.paths[path].heartbeat.on_sent_aside(info);
-        }
+        send_aside(cx, path);
     }
 
     //= RFC 9260 3.3.5-1 8.3-1 8.3-14
@@ -299,8 +295,9 @@ impl PathMonitor {
         if !p.heartbeat.take_answer(info) {
             return None;
         }
-        let since = p.reachability.answered();
-        if p.reachability.is_silent() && (in_time || info.sent > since) {
+        let returns =
+            p.reachability.is_silent() && in_time || p.reachability.is_silent_at(info.sent);
+        if returns || p.heartbeat.measures_anew(info) {
             p.rtt.start_over(); // It may well be another path than it was.
             p.calm = Default::default();
         }
@@ -315,6 +312,10 @@ impl PathMonitor {
         }
         forgive_errors(cx, sender);
         self.addresses.ask_nearer(cx, path);
+        if returns {
+            let next = send_aside(cx, path);
+            cx.paths[path].heartbeat.measure_anew(next);
+        }
         // One that was sent since is still to be answered within its RTO.
         if !cx.paths[path].heartbeat.is_awaited() {
             plan_heartbeat(cx, sender, path);
@@ -439,6 +440,15 @@ fn forgive_errors(cx: &mut Common<'_>, sender: &Sender) {
     if sender.data().outstanding() == 0 {
         cx.errors.clear();
     }
+}
+
+/// Sends a heartbeat for whose answer nobody waits.
+fn send_aside(cx: &mut Common<'_>, path: PathId) -> Option<HeartbeatInfo> {
+    let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
+    let bytes = Bytes::copy_from_slice(&info.encode());
+    let queued = cx.push(path, Control::Heartbeat(bytes, None));
+    queued.then(|| cx.paths[path].heartbeat.on_sent_aside(info))?;
+    Some(info)
 }
 
 /// The idle period of a path begins now.

@@ -68,6 +68,8 @@ pub(crate) struct HeartbeatState {
     next: Option<Time>,
     /// When a silent path is asked again before that, and how long after the one before.
     again: Option<(Time, Duration)>,
+    /// The first one after the path was silent.
+    anew: Option<HeartbeatInfo>,
     sent: u64,
     acked: u64,
 }
@@ -143,6 +145,16 @@ impl HeartbeatState {
     pub(crate) fn on_sent_aside(&mut self, info: HeartbeatInfo) {
         self.keep_late(info);
         self.sent += 1;
+    }
+
+    /// The path has answered what may have waited for it to come back. How long it takes now is for this one to say.
+    pub(crate) fn measure_anew(&mut self, info: Option<HeartbeatInfo>) {
+        self.anew = info;
+    }
+
+    /// Whether this is the one.
+    pub(crate) fn measures_anew(&mut self, info: HeartbeatInfo) -> bool {
+        self.anew.take_if(|anew| *anew == info).is_some()
     }
 
     /// No longer waits for an answer; returns what was waited for.

@@ -28,8 +28,8 @@ pub(crate) struct Reachability {
     unreachable_at: Option<Time>,
     /// When something was last acknowledged here, or the first packet of the flight left.
     answered: Time,
-    /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
-    silent: bool,
+    /// Since when it owes an answer for too long (as `recovery/silent_path.rs` judges), if it does.
+    silent: Option<Time>,
     /// How often in a row it did, since something was acknowledged here.
     silences: u32,
 }
@@ -46,7 +46,7 @@ impl Reachability {
             owes_since: None,
             unreachable_at: None,
             answered: Time::ZERO,
-            silent: false,
+            silent: None,
             silences: 0,
         }
     }
@@ -146,7 +146,7 @@ impl Reachability {
         self.failures.on_answer();
         self.missed = [0; 2];
         self.owes_since = None;
-        self.silent = false;
+        self.silent = None;
         self.active = true;
     }
 
@@ -206,11 +206,16 @@ impl Reachability {
     /// It owes an answer for too long.
     #[inline]
     pub(crate) const fn is_silent(&self) -> bool {
-        self.silent
+        self.silent.is_some()
     }
 
-    pub(crate) fn fall_silent(&mut self) {
-        self.silent = true;
+    /// It does, and what was sent at `sent` asked it since.
+    pub(crate) fn is_silent_at(&self, sent: Time) -> bool {
+        self.silent.is_some_and(|since| sent >= since)
+    }
+
+    pub(crate) fn fall_silent(&mut self, now: Time) {
+        self.silent = Some(now);
         self.silences = self.silences.saturating_add(1);
     }
 }

@@ -15,9 +15,10 @@
 //! ```
 //! It gets no new data until it answers a HEARTBEAT. No congestion window is cut and no error counted: that is left to what the
 //! first HEARTBEAT finds, which waits for its answer (RFC 9260 §8.3). What silenced the path often takes that one, too, as losses
-//! come in bursts, and RTO is doubled each time (RFC 7829 §3.2 rule 6): those between count for nothing. Where HEARTBEATs are answered and data never
-//! is, as by a peer without its key, a flight would go to and fro for ever: the wait doubles (RFC 8085 §3.1.1) until T3-rtx comes
-//! first.
+//! come in bursts, and RTO is doubled each time (RFC 7829 §3.2 rule 6): those between count for nothing. What is answered may have
+//! waited for the path to come back: one more HEARTBEAT says how long the round trip takes now. Where HEARTBEATs are answered and
+//! data never is, as by a peer without its key, a flight would go to and fro for ever: the wait doubles (RFC 8085 §3.1.1) until
+//! T3-rtx comes first.
 
 use std::time::Duration;
 

@@ -79,7 +79,7 @@ impl Sender {
             let alive = cx.paths.iter().any(vouches);
             if alive {
                 let wait = facts(self.data.board(), p).wait().unwrap_or_default();
-                cx.paths[path].reachability.fall_silent();
+                cx.paths[path].reachability.fall_silent(now);
                 for seq in self.data.in_flight(path) {
                     self.lose(cx, seq, SilenceFacts::CAUSE);
                 }
