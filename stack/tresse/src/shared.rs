@@ -270,7 +270,10 @@ impl State {
         let Told { id, event, last } = told;
         if let Some(tap) = &self.tap {
             // Whoever does not listen any more has no use for events.
-            let _ = tap.send((id, event));
+            if let Err(unheard) = tap.send((id, event)) {
+                let (id, event) = unheard.0;
+                self.untold.hear(id, &event);
+            }
             return;
         }
         self.untold.hear(id, &event);

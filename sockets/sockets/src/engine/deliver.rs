@@ -23,6 +23,9 @@ impl Engine {
             let Some(number) = socket.next_in_line() else { break };
             self.hand_over(id, number);
         }
+        if self.waits_for_news(id) {
+            return;
+        }
         // Everything was read, so the end may be told.
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.many || socket.ending == socket.told {
@@ -39,6 +42,14 @@ impl Engine {
         socket.told = socket.ending;
         self.flush(id);
         self.show_end(id);
+    }
+
+    /// Whether there may be messages behind a reset of streams, or a restart, of which the core has told and nobody has heard:
+    /// reading goes on then.
+    fn waits_for_news(&self, id: u64) -> bool {
+        let Some(socket) = self.sockets.get(&id) else { return false };
+        let cores = socket.associations.iter().filter_map(|number| self.associations.get(number));
+        !socket.many && cores.map(|a| a.core).any(|core| self.raw.tells_of_reset(core))
     }
 
     /// Has `poll` say of the descriptor what the kernel says of an SCTP socket, once the mark of the end

@@ -103,8 +103,9 @@ struct Association {
     readable: bool,
     /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
     open: BTreeMap<u16, u16>,
-    /// Messages of the peer's first life that are read before what is told of its second one, and that.
+    /// Messages of the peer's first life that are read before what is told of its second one.
     of_first_life: usize,
+    /// What is told of that.
     second_life: Waiting,
     /// A message whose end the program has not written.
     unended: Option<Unended>,

@@ -267,9 +267,9 @@ impl Addresses {
         try_sources(cx, path, &others);
     }
 
-    /// A heartbeat was answered on a path that shares its source with another one: the one that is nearer is asked, if there is
-    /// one. It was left when the path failed, and as long as it is not taken again what the path brings is answered over the
-    /// other one.
+    /// A path works, be it that a heartbeat was answered or that data takes the place of heartbeats. If it shares its source with
+    /// another path, and another source is nearer, that is asked: as long as it is not taken, what the path brings is answered
+    /// over the network of the other one.
     pub(super) fn ask_nearer(&self, cx: &mut Common<'_>, path: PathId) {
         let p = &cx.paths[path];
         let asks = cx.profile().heartbeat.other_sources && p.settings.heartbeats;

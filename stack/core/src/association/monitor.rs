@@ -94,7 +94,11 @@ impl PathMonitor {
         if sizes(before) != sizes(settings) {
             path_mtu::configure(cx, path);
         }
-        let p = &cx.paths[path];
+        let p = &mut cx.paths[path];
+        if !settings.heartbeats {
+            // Nothing asks it any more, so data has to.
+            p.reachability.end_silence();
+        }
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
         // The answer to a heartbeat is waited for in any case, and so is a confirmation.
         let waits = !p.is_confirmed() || p.heartbeat.is_awaited();
@@ -144,7 +148,8 @@ impl PathMonitor {
         if !cx.paths[path].heartbeat.is_awaited() {
             self.send_heartbeat(cx, sender, path);
         }
-        cx.paths[path].heartbeat.insist(now, wait);
+        let p = &mut cx.paths[path];
+        p.heartbeat.insist(now, SilenceFacts::next_wait(wait, p.rtt.fresh()));
     }
 
     /// It is time to ask a silent path once more. Nothing follows if that is not answered.
@@ -152,11 +157,12 @@ impl PathMonitor {
         let now = cx.now;
         let p = &mut cx.paths[path];
         let Some(wait) = p.heartbeat.insists(now) else { return };
-        if !(p.reachability.is_silent() && p.reachability.is_usable() && cx.state.is_monitored()) {
+        let asks = p.settings.heartbeats && cx.state.is_monitored();
+        if !(p.reachability.is_silent() && p.reachability.is_usable() && asks) {
             p.heartbeat.relent();
             return;
         }
-        p.heartbeat.insist(now, SilenceFacts::next_wait(wait, p.rtt.fresh()));
+        p.heartbeat.insist(now, SilenceFacts::next_wait(2 * wait, p.rtt.fresh()));
         send_aside(cx, path);
     }
 
@@ -196,6 +202,7 @@ impl PathMonitor {
         let idle = now.since(last);
         if !often && last != Time::ZERO && idle < wait {
             cx.paths[path].heartbeat.plan(Some(now + (wait - idle)));
+            self.addresses.ask_nearer(cx, path);
         } else if cx.paths[path].is_confirmed() {
             self.send_heartbeat(cx, sender, path);
         } else {

@@ -218,7 +218,8 @@ impl HeartbeatState {
         if !in_time && !self.late.contains(&info) {
             return false;
         }
-        if in_time {
+        // What was sent before it is answered no sooner: it is not waited for any more, either.
+        if self.outstanding.is_some_and(|waited| waited.sent <= info.sent) {
             self.outstanding = None;
         }
         self.late.retain(|other| other.sent > info.sent);

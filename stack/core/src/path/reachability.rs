@@ -214,6 +214,11 @@ impl Reachability {
         self.silent.is_some_and(|since| sent >= since)
     }
 
+    /// It is not asked why.
+    pub(crate) fn end_silence(&mut self) {
+        self.silent = None;
+    }
+
     pub(crate) fn fall_silent(&mut self, now: Time) {
         self.silent = Some(now);
         self.silences = self.silences.saturating_add(1);

@@ -11,7 +11,8 @@
 //! n      = how often the path fell silent since something was acknowledged there
 //! silent <=> something is in flight, and for `wait` nothing was acknowledged, nor did the first
 //!            packet of the flight leave; and meanwhile another path answered, or is idle
-//! asked  = at once, and after wait, 2 wait, 4 wait, ..., but every RTO or 1 s from then on, until it answers or is inactive
+//! asked  = at once, and then after wait, 2 wait, 4 wait, ..., each time no later than RTO (without backoff, at least 1 s), until it
+//!          answers or is inactive
 //! ```
 //! It gets no new data until it answers a HEARTBEAT. No congestion window is cut and no error counted: that is left to what the
 //! first HEARTBEAT finds, which waits for its answer (RFC 9260 §8.3). What silenced the path often takes that one, too, as losses
@@ -30,7 +31,7 @@ use crate::time::Time;
 /// Less than that is a matter of how hosts are scheduled.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 
-/// A path that may have failed is asked no more often than that: RTO.Min of RFC 9260 §16.
+/// The time between two questions grows to RTO, and at least to this: RTO.Min of RFC 9260 §16.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// By then T3-rtx has expired.
@@ -70,9 +71,9 @@ impl SilenceFacts {
         Some(once * (1 << self.silences.min(MOST_DOUBLINGS)))
     }
 
-    /// After how long it is asked again that was asked after `wait`, where RTO is that without backoff.
+    /// How long after one question the next one comes if none was answered for `wait`; `rto` is RTO without backoff.
     pub(crate) fn next_wait(wait: Duration, rto: Duration) -> Duration {
-        (2 * wait).min(rto.max(LONGEST_INTERVAL))
+        wait.min(rto.max(LONGEST_INTERVAL))
     }
 
     /// When the path will be silent; `None` if it owes no answer or has never given one.
@@ -117,11 +118,11 @@ mod tests {
     fn it_is_asked_again_less_and_less_often() {
         let mut wait = path(true, false).wait().unwrap();
         let waits = std::iter::repeat_with(|| {
-            wait = SilenceFacts::next_wait(wait, MS(300));
+            wait = SilenceFacts::next_wait(2 * wait, MS(300));
             wait
         });
         assert_eq!(waits.take(5).collect::<Vec<_>>(), [240, 480, 960, 1000, 1000].map(MS));
-        assert_eq!(SilenceFacts::next_wait(MS(2000), MS(3000)), MS(3000));
+        assert_eq!(SilenceFacts::next_wait(MS(4000), MS(3000)), MS(3000));
     }
 
     #[test]

@@ -290,6 +290,33 @@ fn a_silent_path_whose_heartbeat_was_lost_is_asked_again_and_again() {
     assert!(send(&mut script, 2).contains(&1));
 }
 
+#[test]
+fn what_a_path_was_asked_before_its_answer_is_not_waited_for() {
+    let (mut script, first) = silent();
+    let sent = script.wait(ms(500));
+    let again = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).unwrap();
+    let info = again.find(ChunkType::HEARTBEAT).unwrap().value.to_vec();
+    script.give(|w| w.heartbeat_ack(&info));
+    script.sack(8, &[]);
+    // The first one was lost, and RTO passes.
+    assert!(first.iter().any(|p| p.carries(ChunkType::HEARTBEAT)));
+    script.wait(secs(3));
+    assert_eq!((script.path(1).errors, script.path(1).state), (0, crate::PathState::Active));
+    assert_eq!(script.path(1).rto, secs(1));
+}
+
+/// RFC 7829 §3.2 rule 5: "if the Path Heartbeat function is disabled [...] HEARTBEATs MUST NOT be sent."
+#[test]
+fn a_silent_path_without_heartbeats_is_asked_by_data() {
+    let (mut script, _) = silent();
+    script.sack(8, &[]);
+    heartbeat::configure(&mut script, 1, |settings| settings.heartbeats = false);
+    assert!(send(&mut script, 2).contains(&1));
+    let sent = script.wait(secs(20));
+    let asks = |p: &&Sent| p.carries(ChunkType::HEARTBEAT) && p.to.path == Some(PathId(1));
+    assert_eq!(sent.iter().filter(asks).count(), 0);
+}
+
 /// RFC 9260 §8.3: HEARTBEATs begin in ESTABLISHED. Before, a peer that has not seen the COOKIE ECHO
 /// would answer one by ABORT.
 #[test]
