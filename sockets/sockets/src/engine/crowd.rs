@@ -19,8 +19,7 @@ impl Engine {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let one = self.associations.get(&number);
         if one.is_some_and(|a| {
-            !a.waiting
-                && [&a.held, &a.second_life, &a.last_words].iter().any(|list| list.is_cheap())
+            !a.waiting && (a.held.is_cheap() || a.lives.are_cheap() || a.last_words.is_cheap())
         }) {
             socket.crowd.insert(number);
         } else {

@@ -115,12 +115,14 @@ impl Engine {
             Some((message, cumulative))
         });
         if let Some((message, cumulative)) = message {
-            association.read_of_first_life();
+            if let Some(mut told) = association.lives.on_read() {
+                association.held.append(&mut told);
+            }
             self.frame_message(id, number, &message, cumulative);
             return self.line_up(number);
         }
         association.readable = false;
-        association.end_first_life();
+        association.held.append(&mut association.lives.end());
         let ended = association.ended;
         if ended {
             self.end_open(id, number);
@@ -191,8 +193,8 @@ impl Engine {
         if !association.last_words.is_empty() {
             association.last_words.push(number, notification);
             self.count_crowd(id, number);
-        } else if association.of_first_life > 0 {
-            association.second_life.push(number, notification);
+        } else if let Some(waiting) = association.lives.waiting() {
+            waiting.push(number, notification);
             self.count_crowd(id, number);
         } else if association.waiting
             || !association.held.is_empty()

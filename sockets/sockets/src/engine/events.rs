@@ -99,7 +99,7 @@ impl Engine {
             (Event::PeerShutdown, Some(id)) => self.on_peer_shutdown(id, number),
             (Event::Restarted, Some(id)) => {
                 self.enter_names(number);
-                self.keep_first_life(number);
+                self.keep_life(number);
                 let told = Notification::Association(Change::Restart, self.streams(number));
                 self.notify(id, number, &told);
                 self.go_on_reading(id, number);
@@ -153,12 +153,12 @@ impl Engine {
         }
     }
 
-    /// What the peer's first life has said comes before SCTP_RESTART, as in the kernel, where both wait in one queue.
-    fn keep_first_life(&mut self, number: u32) {
+    /// What the peer has said before it restarted comes before what is told from now on.
+    fn keep_life(&mut self, number: u32) {
         if let Some(association) = self.associations.get_mut(&number) {
             let core = association.core;
-            association.of_first_life =
-                self.raw.act(|endpoint, _| endpoint.unread_of_first_life(core));
+            let unread = self.raw.act(|endpoint, _| endpoint.unread_of_first_life(core));
+            association.lives.end_one(unread);
         }
     }
 

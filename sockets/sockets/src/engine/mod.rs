@@ -16,6 +16,7 @@ mod exposure;
 mod extension_options;
 mod folder;
 mod idle;
+mod lives;
 mod long;
 mod message_options;
 mod mtu_options;
@@ -58,6 +59,7 @@ use tokio::time::Instant;
 use tresse::{AssociationId, Carrier, Families, PeerFilter, PortConfig, Profile, RawEndpoint};
 
 use exposure::Exposure;
+use lives::Lives;
 use peers::{Name, Peers};
 use socket::Socket;
 use tresse_socket_protocol::abi::errno;
@@ -103,10 +105,8 @@ struct Association {
     readable: bool,
     /// Messages of which a part was handed over, and not the end: their SSNs, by stream.
     open: BTreeMap<u16, u16>,
-    /// Messages of the peer's first life that are read before what is told of its second one.
-    of_first_life: usize,
-    /// What is told of that.
-    second_life: Waiting,
+    /// Lives of the peer before this one, of which something is still to be read.
+    lives: Lives,
     /// A message whose end the program has not written.
     unended: Option<Unended>,
     /// It stands in its socket's line of those that may have something to read.
@@ -138,22 +138,6 @@ struct Association {
 }
 
 impl Association {
-    /// A message was handed over, or a part of one: once it is the last one of the peer's first life, its second one is told of.
-    fn read_of_first_life(&mut self) {
-        self.of_first_life = self.of_first_life.saturating_sub(1);
-        if self.of_first_life == 0 {
-            self.end_first_life();
-        }
-    }
-
-    /// Nothing of the peer's first life is left.
-    fn end_first_life(&mut self) {
-        self.of_first_life = 0;
-        if !self.second_life.is_empty() {
-            self.held.append(&mut self.second_life);
-        }
-    }
-
     /// One of a bound socket that begins.
     fn new(core: AssociationId, id: u64, socket: &Socket, peer: SocketAddr) -> Association {
         Association {
@@ -170,8 +154,7 @@ impl Association {
             own_dscp: (socket.options.own_dscp, BTreeSet::new()),
             readable: false,
             open: BTreeMap::new(),
-            of_first_life: 0,
-            second_life: Waiting::default(),
+            lives: Lives::default(),
             unended: None,
             in_line: false,
             peer_is_done: false,

@@ -81,10 +81,10 @@ fn messages_of_the_first_life_come_before_the_news_of_the_second_one() {
     );
 }
 
-/// As in the kernel, where all of it waits in one queue: SCTP_COMM_UP is the first thing that is read of an association, also
-/// if its peer has restarted before it was accepted.
+/// As in the kernel, where all of it waits in one queue. SCTP_COMM_UP is the first thing that is read of an association, also if
+/// its peer has restarted before it was accepted.
 #[test]
-fn the_beginning_of_an_association_is_told_before_what_its_first_life_has_said() {
+fn what_each_life_has_said_is_read_before_the_news_of_the_next_one() {
     let engine = Arc::new(std::sync::OnceLock::new());
     let told = Arc::clone(&engine);
     let prepare = move |server: &mut Server| told.set(server.udp_addr()).unwrap();
@@ -101,13 +101,14 @@ fn the_beginning_of_an_association_is_told_before_what_its_first_life_has_said()
             let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.unwrap();
-            runtime.block_on(live(free, there, 0..3));
-            runtime.block_on(live(free, there, 3..5));
+            for messages in [0..3, 3..5, 5..6] {
+                runtime.block_on(live(free, there, messages));
+            }
             let (header, _) = listener.receive();
             let server = Client::open(path, Op::Accept, header.association.into(), 0);
             set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
             let mut read = Vec::new();
-            while !read.contains(&"4".to_string()) {
+            while !read.contains(&"5".to_string()) {
                 let (header, body) = server.receive();
                 match header.kind {
                     kind::DATA => {
@@ -119,7 +120,7 @@ fn the_beginning_of_an_association_is_told_before_what_its_first_life_has_said()
                     _ => {}
                 }
             }
-            assert_eq!(read, ["change 0", "0", "1", "2", "change 2", "3", "4"]);
+            assert_eq!(read, ["change 0", "0", "1", "2", "change 2", "3", "4", "change 2", "5"]);
         },
     );
 }
