@@ -71,7 +71,7 @@ pub(crate) struct State {
 /// One association as its handles see it.
 pub(crate) struct Slot {
     pub(crate) phase: Phase,
-    /// When it was established.
+    /// When it was established, or the peer has restarted.
     pub(crate) opened: Time,
     pub(crate) signals: Arc<Signals>,
     /// No handle is left: what arrives is discarded, and the slot goes when it closes.
@@ -312,6 +312,7 @@ impl State {
             }
             // What comes behind it waited for that.
             Event::Restarted => {
+                slot.opened = now;
                 slot.push_event(event);
                 slot.signals.writable.notify_waiters();
                 slot.signals.readable.notify_waiters();

@@ -61,7 +61,9 @@ fn what_is_behind_a_reset_is_read_once_its_event_is_there() {
         for _ in 0..4 {
             let _ = association.try_send(0, vec![0; 200_000]);
         }
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
         loop {
+            assert!(std::time::Instant::now() < deadline, "what is behind the reset does not come");
             let Some(message) = association.try_recv().unwrap() else { continue };
             if message.payload == "behind" {
                 break;

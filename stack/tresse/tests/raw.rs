@@ -55,14 +55,18 @@ async fn call(here: SocketAddr, there: SocketAddr, what: &'static [u8]) {
     let driver = tokio::spawn(driver);
     let association =
         AssociationConfig { encapsulation: Some(there.port()), ..AssociationConfig::default() };
-    raw.act(|endpoint, now| {
+    let id = raw.act(|endpoint, now| {
         let id = endpoint.connect(now, &[there.ip()], 7000, association).unwrap();
-        let options = tresse::SendOptions::default();
-        endpoint
-            .send(now, id, tresse::StreamId(0), tresse::Bytes::from_static(what), options)
-            .unwrap();
+        let (stream, options) = (tresse::StreamId(0), tresse::SendOptions::default());
+        endpoint.send(now, id, stream, tresse::Bytes::from_static(what), options).unwrap();
+        id
     });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let acknowledged = async {
+        while raw.act(|endpoint, _| endpoint.stats(id).is_none_or(|s| s.send_buffered > 0)) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), acknowledged).await.unwrap();
     driver.abort();
     let _ = driver.await;
 }

@@ -15,7 +15,7 @@ impl Association {
     /// Waits until no user data was sent or received for as long as `limit`, then shuts the association down and returns as
     /// [`shutdown`](Self::shutdown) does; also at once when the association ends before (SCTP_AUTOCLOSE, RFC 6458 §8.1.8).
     ///
-    /// Idle is an association from its last packet with user data on, or from when it was established: so a call may be
+    /// Idle is an association from its last packet with user data on, or from when it was established or the peer restarted: so a call may be
     /// dropped and made again, such as in a loop that selects, and one that has been idle for that long is shut down at once.
     /// What is sent again counts as sent; heartbeats and acknowledgements do not, nor does a message that waits in the send
     /// buffer. A short limit, below some RTOs, may thus end an association whose path has failed for a moment; as in any

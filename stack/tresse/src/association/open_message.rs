@@ -27,8 +27,8 @@ impl Association {
     /// begun holds up all others of its stream, and with DATA chunks those of every stream, since its TSNs follow each
     /// other (RFC 9260 §6.9): they would wait for this program. And the send buffer takes a message, or has no room for it; it
     /// never holds half of one, which would have to be abandoned at the peer if the end never came. The price is
-    /// memory beside the send buffer, at most
-    /// [`max_message_size`](crate::AssociationConfig::max_message_size) for each message.
+    /// memory beside the send buffer: of each message what there is of it, and as much again while it grows, up to
+    /// [`max_message_size`](crate::AssociationConfig::max_message_size).
     ///
     /// ```
     /// use tresse::{Config, Endpoint, Ppid, SendOptions};
