@@ -166,8 +166,9 @@ impl Engine {
     fn go_on_reading(&mut self, id: u64, number: u32) {
         if self.associations.get(&number).is_some_and(|association| association.readable) {
             self.line_up(number);
-            self.pump(id);
         }
+        // So did the end, if nothing came behind it.
+        self.pump(id);
     }
 
     fn streams(&self, number: u32) -> (u16, u16) {
