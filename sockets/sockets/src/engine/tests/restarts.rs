@@ -36,91 +36,81 @@ async fn live(here: SocketAddr, there: SocketAddr, messages: Range<u32>) {
     let _ = driver.await;
 }
 
-#[test]
-fn messages_of_the_first_life_come_before_the_news_of_the_second_one() {
+/// Runs an engine with a socket that listens, and hears of everything, and a peer that lives as often as it is called.
+fn with_a_peer(work: impl FnOnce(&Client, &dyn Fn(Range<u32>)) + Send + 'static) {
     let engine = Arc::new(std::sync::OnceLock::new());
     let told = Arc::clone(&engine);
     let prepare = move |server: &mut Server| told.set(server.udp_addr()).unwrap();
-    run_engine(
-        prepare,
-        |_| {},
-        move |path| {
-            let there = *engine.get().unwrap();
-            let listener = Client::socket(path, SOCK_STREAM);
-            listener.bind("127.0.0.1:7000").unwrap();
-            // SCTP_EVENTS
-            listener.set((SCTP, 11), &[1; 6]).unwrap();
-            listener.call(Op::Listen, 5, 0, &[]).unwrap();
-            let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.unwrap();
-            runtime.block_on(live(free, there, FIRST_LIFE));
-            let (header, _) = listener.receive();
-            let server = Client::open(path, Op::Accept, header.association.into(), 0);
-            runtime.block_on(live(free, there, SECOND_LIFE));
-            set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
-            let mut read = Vec::new();
-            let mut restarted = Vec::new();
-            while read.len() < SECOND_LIFE.end as usize {
-                let (header, body) = server.receive();
-                match header.kind {
-                    kind::DATA => read.push(u32::from_be_bytes(*body.first_chunk().unwrap())),
-                    // SCTP_ASSOC_CHANGE: SCTP_RESTART.
-                    kind::NOTIFICATION
-                        if (Fields(&body).u16(0), Fields(&body).u16(8)) == (0x8001, 2) =>
-                    {
-                        restarted.push(read.len());
-                    }
-                    _ => {}
+    let client = move |path: &Path| {
+        let there = *engine.get().unwrap();
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7000").unwrap();
+        // SCTP_EVENTS
+        listener.set((SCTP, 11), &[1; 6]).unwrap();
+        listener.call(Op::Listen, 5, 0, &[]).unwrap();
+        let here = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        work(&listener, &|messages| runtime.block_on(live(here, there, messages)));
+    };
+    run_engine(prepare, |_| {}, client);
+}
+
+fn accept(listener: &Client) -> Client {
+    let (header, _) = listener.receive();
+    let server = Client::open(&listener.path, Op::Accept, header.association.into(), 0);
+    set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+    server
+}
+
+#[test]
+fn messages_of_the_first_life_come_before_the_news_of_the_second_one() {
+    with_a_peer(|listener, live| {
+        live(FIRST_LIFE);
+        let server = accept(listener);
+        live(SECOND_LIFE);
+        let mut read = Vec::new();
+        let mut restarted = Vec::new();
+        while read.len() < SECOND_LIFE.end as usize {
+            let (header, body) = server.receive();
+            match header.kind {
+                kind::DATA => read.push(u32::from_be_bytes(*body.first_chunk().unwrap())),
+                // SCTP_ASSOC_CHANGE: SCTP_RESTART.
+                kind::NOTIFICATION
+                    if (Fields(&body).u16(0), Fields(&body).u16(8)) == (0x8001, 2) =>
+                {
+                    restarted.push(read.len());
                 }
+                _ => {}
             }
-            let all: Vec<u32> = (0..SECOND_LIFE.end).collect();
-            assert_eq!(read, all);
-            assert_eq!(restarted, [FIRST_LIFE.end as usize]);
-        },
-    );
+        }
+        let all: Vec<u32> = (0..SECOND_LIFE.end).collect();
+        assert_eq!(read, all);
+        assert_eq!(restarted, [FIRST_LIFE.end as usize]);
+    });
 }
 
 /// As in the kernel, where all of it waits in one queue. SCTP_COMM_UP is the first thing that is read of an association, also if
 /// its peer has restarted before it was accepted.
 #[test]
 fn what_each_life_has_said_is_read_before_the_news_of_the_next_one() {
-    let engine = Arc::new(std::sync::OnceLock::new());
-    let told = Arc::clone(&engine);
-    let prepare = move |server: &mut Server| told.set(server.udp_addr()).unwrap();
-    run_engine(
-        prepare,
-        |_| {},
-        move |path| {
-            let there = *engine.get().unwrap();
-            let listener = Client::socket(path, SOCK_STREAM);
-            listener.bind("127.0.0.1:7000").unwrap();
-            // SCTP_EVENTS
-            listener.set((SCTP, 11), &[1; 6]).unwrap();
-            listener.call(Op::Listen, 5, 0, &[]).unwrap();
-            let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.unwrap();
-            for messages in [0..3, 3..5, 5..6] {
-                runtime.block_on(live(free, there, messages));
-            }
-            let (header, _) = listener.receive();
-            let server = Client::open(path, Op::Accept, header.association.into(), 0);
-            set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
-            let mut read = Vec::new();
-            while !read.contains(&"5".to_string()) {
-                let (header, body) = server.receive();
-                match header.kind {
-                    kind::DATA => {
-                        read.push(u32::from_be_bytes(*body.first_chunk().unwrap()).to_string());
-                    }
-                    kind::NOTIFICATION if Fields(&body).u16(0) == 0x8001 => {
-                        read.push(format!("change {}", Fields(&body).u16(8)));
-                    }
-                    _ => {}
+    with_a_peer(|listener, live| {
+        for messages in [0..3, 3..5, 5..6] {
+            live(messages);
+        }
+        let server = accept(listener);
+        let mut read = Vec::new();
+        while !read.contains(&"5".to_string()) {
+            let (header, body) = server.receive();
+            match header.kind {
+                kind::DATA => {
+                    read.push(u32::from_be_bytes(*body.first_chunk().unwrap()).to_string());
                 }
+                kind::NOTIFICATION if Fields(&body).u16(0) == 0x8001 => {
+                    read.push(format!("change {}", Fields(&body).u16(8)));
+                }
+                _ => {}
             }
-            assert_eq!(read, ["change 0", "0", "1", "2", "change 2", "3", "4", "change 2", "5"]);
-        },
-    );
+        }
+        assert_eq!(read, ["change 0", "0", "1", "2", "change 2", "3", "4", "change 2", "5"]);
+    });
 }
