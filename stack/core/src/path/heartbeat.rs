@@ -89,7 +89,7 @@ impl HeartbeatState {
         self.next.is_some_and(|at| at <= now)
     }
 
-    /// One that leaves aside is due after this time; and then after twice that.
+    /// One that leaves aside is due after this time.
     pub(crate) fn insist(&mut self, now: Time, wait: Duration) {
         self.again = Some((now + wait, wait));
     }

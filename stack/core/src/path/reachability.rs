@@ -214,7 +214,7 @@ impl Reachability {
         self.silent.is_some_and(|since| sent >= since)
     }
 
-    /// It is not asked why.
+    /// Nobody asks it any more, and its silence says nothing.
     pub(crate) fn end_silence(&mut self) {
         self.silent = None;
     }

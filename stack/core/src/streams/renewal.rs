@@ -7,10 +7,11 @@
 //! messages.
 //!
 //! But the peer sends nothing new before it has our answer (§5.1.2 A1, §5.2.7 H4), with which comes the SACK that is owed: then it
-//! lists nothing more of the time before. So once a chunk of the new time is there and none before it is missing, a FORWARD TSN that is not out of
-//! date is of the new time as well, and is believed. Until then what it lists of the stream is passed by. What is lost by that
-//! the order itself tells: SSNs grow as TSNs do, so that ordered messages before one that lacks no chunk before it are there or
-//! will not come. If the FORWARD TSN was of the new time after all, its stream waits no longer than for chunks that are missing.
+//! lists nothing more of the time before. So once a chunk of the new time is there and none before it is missing, a FORWARD TSN
+//! that is not out of date is of the new time as well, and is believed. Until then what it lists of the stream is passed by. What
+//! is lost by that the order itself tells: SSNs grow as TSNs do, so that ordered messages before one that lacks no chunk before it
+//! are there or will not come. If the FORWARD TSN was of the new time after all, its stream waits no longer than for chunks that
+//! are missing.
 //! This holds as well for peers that send the new time before the answer.
 
 /// What is known of the new time of a stream.
