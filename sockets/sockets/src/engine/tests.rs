@@ -442,6 +442,18 @@ fn write_to_until_full(to: &Client, header: TxHeader, from: u32) -> u32 {
     }
 }
 
+/// Writes numbered messages until there is no room at the peer and here; how many.
+fn write_until_stuck(to: &Client) -> u32 {
+    let (mut sent, mut before) = (write_until_full(to, 0), 0);
+    // Was that all? The engine may only have had no turn yet.
+    while sent > before {
+        std::thread::sleep(Duration::from_millis(100));
+        before = sent;
+        sent = write_until_full(to, sent);
+    }
+    sent
+}
+
 fn read_numbered(from: &Client, messages: u32) {
     set_socket_timeout(&from.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
     for n in 0..messages {
@@ -453,13 +465,7 @@ fn read_numbered(from: &Client, messages: u32) {
 fn a_full_peer_holds_the_writer_back_and_nothing_is_lost() {
     with_engine(|path| {
         let (_listener, client, server) = pair(path);
-        let (mut sent, mut before) = (write_until_full(&client, 0), 0);
-        // Was that all? The engine may only have had no turn yet.
-        while sent > before {
-            std::thread::sleep(Duration::from_millis(100));
-            before = sent;
-            sent = write_until_full(&client, sent);
-        }
+        let sent = write_until_stuck(&client);
         read_numbered(&server, sent);
     });
 }

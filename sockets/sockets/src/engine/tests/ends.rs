@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::*;
-use tresse_socket_protocol::abi::SOL_SOCKET;
+use tresse_socket_protocol::abi::{SOL_SOCKET, Struct};
 
 const ALL: PollFlags = PollFlags::IN.union(PollFlags::OUT).union(PollFlags::RDHUP);
 const READ_SHUT: PollFlags = ALL;
@@ -180,5 +180,46 @@ fn whoever_closes_after_the_end_is_forgotten() {
         assert_eq!(server.receive().0.kind, kind::END);
         drop((listener, server));
         left(0);
+    });
+}
+
+/// A reset of streams is told once all before it was read, which may be when the peer has shut down already.
+#[test]
+fn messages_behind_a_reset_are_read_before_the_end() {
+    with_engine(|path| {
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7000").unwrap();
+        let client = Client::socket(path, SOCK_STREAM);
+        for socket in [&listener, &client] {
+            // SCTP_RECONFIG_SUPPORTED, and SCTP_ENABLE_STREAM_RESET: of streams.
+            socket.set((SCTP, 117), &Struct::default().u32(0).u32(1).0).unwrap();
+            socket.set((SCTP, 118), &Struct::default().u32(0).u32(1).0).unwrap();
+        }
+        listener.call(Op::Listen, 5, 0, &[]).unwrap();
+        let there = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        client.call(Op::Connect, 0, 0, &there).unwrap();
+        let (header, _) = listener.receive();
+        let server = Client::open(path, Op::Accept, header.association.into(), 0);
+        // The association stays in SHUTDOWN-RECEIVED: what it has sent is not read.
+        write_until_stuck(&server);
+        let write = |n: u32| {
+            let mut message = vec![0; 1000];
+            message[..4].copy_from_slice(&n.to_be_bytes());
+            client.send(TxHeader::default(), &message);
+        };
+        // More than the program's end of its connection holds.
+        (0..400).for_each(write);
+        // SCTP_RESET_STREAMS: SCTP_STREAM_RESET_OUTGOING, all.
+        client.set((SCTP, 119), &Struct::default().u32(0).u16(2).u16(0).0).unwrap();
+        (400..410).for_each(write);
+        shut(&client, 1);
+        // The engine has heard of the SHUTDOWN before anything is read.
+        std::thread::sleep(Duration::from_millis(300));
+        for n in 0..410 {
+            let (header, message) = server.receive();
+            assert_eq!(header.kind, kind::DATA, "before message {n}");
+            assert_eq!(message[..4], u32::to_be_bytes(n));
+        }
+        assert_eq!(server.receive().0.kind, kind::END);
     });
 }
