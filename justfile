@@ -25,8 +25,9 @@ header:
 rfc:
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test rfc
 
-# docs/links.md and docs/metrics.md, made again from the code.
+# docs/links.md, docs/metrics.md and docs/profile-keys.md, made again from the code.
 pages:
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test tidy keys
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-netem --test page
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-lab --lib metric
 

@@ -5,6 +5,7 @@ mod circles;
 mod crates;
 mod fields;
 mod imports;
+mod keys;
 mod mechanisms;
 mod profile;
 mod reads;

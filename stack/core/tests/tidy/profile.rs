@@ -7,9 +7,22 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Token, braced, bracketed};
 
+/// What its doc comment says, in one line.
+fn doc(attributes: &[syn::Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        syn::Meta::NameValue(of) if of.path.is_ident("doc") => match &of.value {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(line), .. }) => Some(line.value()),
+            _ => None,
+        },
+        _ => None,
+    });
+    lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
 /// A parameter of the profile.
 pub(super) struct Parameter {
     pub(super) name: String,
+    pub(super) doc: String,
     pub(super) is_switch: bool,
     /// The type, if it is neither a number nor true or false.
     pub(super) choice: Option<String>,
@@ -17,7 +30,7 @@ pub(super) struct Parameter {
 
 impl Parse for Parameter {
     fn parse(input: ParseStream<'_>) -> syn::Result<Parameter> {
-        input.call(syn::Attribute::parse_outer)?;
+        let doc = doc(&input.call(syn::Attribute::parse_outer)?);
         let name = input.parse::<syn::Ident>()?.to_string();
         input.parse::<Token![:]>()?;
         let ty = input.parse::<syn::Ident>()?.to_string();
@@ -40,30 +53,51 @@ impl Parse for Parameter {
         };
         let is_number = matches!(ty.as_str(), "f64" | "u32");
         let choice = Some(ty).filter(|ty| !is_number && ty != "bool");
-        Ok(Parameter { name, is_switch: !is_number || is_zero, choice })
+        Ok(Parameter { name, doc, is_switch: !is_number || is_zero, choice })
     }
 }
 
 /// What `parameters!`, or `switch!` if it has only a name, makes a struct of.
-struct Group(String, Vec<Parameter>);
+struct Group {
+    name: String,
+    doc: String,
+    parameters: Vec<Parameter>,
+}
 
 impl Parse for Group {
     fn parse(input: ParseStream<'_>) -> syn::Result<Group> {
-        input.call(syn::Attribute::parse_outer)?;
+        let doc = doc(&input.call(syn::Attribute::parse_outer)?);
         let name = input.parse::<syn::Ident>()?.to_string();
         if input.is_empty() {
-            let enabled = Parameter { name: "enabled".into(), is_switch: true, choice: None };
-            return Ok(Group(name, vec![enabled]));
+            let enabled = Parameter {
+                name: "enabled".into(),
+                doc: "Whether it runs. Default false.".into(),
+                is_switch: true,
+                choice: None,
+            };
+            return Ok(Group { name, doc, parameters: vec![enabled] });
         }
         let parameters;
         braced!(parameters in input);
         let parameters = Punctuated::<_, Token![,]>::parse_terminated(&parameters)?;
-        Ok(Group(name, parameters.into_iter().collect()))
+        Ok(Group { name, doc, parameters: parameters.into_iter().collect() })
+    }
+}
+
+/// One of several values.
+pub(super) struct Variant {
+    pub(super) name: String,
+    pub(super) doc: String,
+}
+
+impl Variant {
+    fn of(variant: &syn::Variant) -> Variant {
+        Variant { name: variant.ident.to_string(), doc: doc(&variant.attrs) }
     }
 }
 
 /// What `choices!` makes an enum of.
-struct Choices(String, Vec<String>);
+struct Choices(String, Vec<Variant>);
 
 impl Parse for Choices {
     fn parse(input: ParseStream<'_>) -> syn::Result<Choices> {
@@ -72,7 +106,7 @@ impl Parse for Choices {
         let variants;
         braced!(variants in input);
         let variants = Punctuated::<syn::Variant, Token![,]>::parse_terminated(&variants)?;
-        Ok(Choices(name, variants.iter().map(|variant| variant.ident.to_string()).collect()))
+        Ok(Choices(name, variants.iter().map(Variant::of).collect()))
     }
 }
 
@@ -101,8 +135,10 @@ pub(super) struct Profile {
     pub(super) types: BTreeMap<String, String>,
     /// Methods of these types, and parameters of their own that each reads: a method is another name of those.
     pub(super) methods: BTreeMap<(String, String), BTreeSet<String>>,
+    /// What each table is about.
+    pub(super) about: BTreeMap<String, String>,
     /// The variants of the enums.
-    pub(super) choices: BTreeMap<String, Vec<String>>,
+    pub(super) choices: BTreeMap<String, Vec<Variant>>,
 }
 
 impl Profile {
@@ -122,9 +158,8 @@ impl Profile {
             for item in syn::parse_file(file).expect("the core compiles").items {
                 match item {
                     syn::Item::Enum(item) => {
-                        let variants =
-                            item.variants.iter().map(|variant| variant.ident.to_string());
-                        profile.choices.insert(item.ident.to_string(), variants.collect());
+                        let variants = item.variants.iter().map(Variant::of).collect();
+                        profile.choices.insert(item.ident.to_string(), variants);
                     }
                     syn::Item::Macro(item) if item.mac.path.is_ident("choices") => {
                         let Choices(name, variants) = item.mac.parse_body().expect("variants");
@@ -138,8 +173,8 @@ impl Profile {
                         if item.mac.path.is_ident("parameters")
                             || item.mac.path.is_ident("switch") =>
                     {
-                        let Group(name, parameters) = item.mac.parse_body().expect("parameters");
-                        groups.insert(name, parameters);
+                        let group: Group = item.mac.parse_body().expect("parameters");
+                        groups.insert(group.name.clone(), group);
                     }
                     syn::Item::Impl(item) => {
                         let syn::Type::Path(of) = &*item.self_ty else { continue };
@@ -151,9 +186,10 @@ impl Profile {
             }
         }
         for (table, ty) in tables {
-            let parameters = groups.remove(&ty).unwrap_or_else(|| panic!("no parameters of {ty}"));
+            let group = groups.remove(&ty).unwrap_or_else(|| panic!("no parameters of {ty}"));
             profile.types.insert(ty, table.clone());
-            profile.tables.push((table, parameters));
+            profile.about.insert(table.clone(), group.doc);
+            profile.tables.push((table, group.parameters));
         }
         for (ty, item) in methods {
             let Some(table) = profile.types.get(&ty) else { continue };

@@ -197,7 +197,8 @@ impl Reads {
     /// Whether it names a variant of a choice, or imports them.
     pub(super) fn names(&self, profile: &Profile, choice: &str) -> bool {
         let is_one = |name: &String| {
-            ["*", "{"].contains(&&name[..]) || profile.choices[choice].contains(name)
+            ["*", "{"].contains(&&name[..])
+                || profile.choices[choice].iter().any(|variant| variant.name == *name)
         };
         self.variants.iter().any(|(of, name)| of == choice && is_one(name))
     }

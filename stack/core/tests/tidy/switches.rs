@@ -119,7 +119,9 @@ fn wrong<'a>(sources: &[Source], exceptions: &Exceptions<'a>) -> Vec<String> {
             if !(parameter.is_switch || is_listed) {
                 continue;
             }
-            let variants = || choice.iter().flat_map(|choice| &profile.choices[choice]);
+            let variants = || {
+                choice.iter().flat_map(|choice| &profile.choices[choice]).map(|v| v.name.as_str())
+            };
             if let Some(folder) = folder {
                 wrong.extend(variants().filter_map(|variant| {
                     let file = format!("{folder}{}", mechanisms::parts(variant).join("_"));
