@@ -89,10 +89,10 @@ impl Reassembly {
         self.reached.get_or_insert_default();
     }
 
-    /// Those since the last call. A chunk of each has come, and none is missing before it.
+    /// Those since the last call, if there are any. A chunk of each has come, and none is missing before it.
     #[inline]
-    pub(super) fn take_reached(&mut self) -> Reached {
-        self.reached.as_mut().map_or_else(SmallVec::new, std::mem::take)
+    pub(super) fn take_reached(&mut self) -> Option<Reached> {
+        self.reached.as_mut().filter(|reached| !reached.is_empty()).map(std::mem::take)
     }
 
     #[inline]

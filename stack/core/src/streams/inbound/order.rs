@@ -94,7 +94,13 @@ impl Inbound {
     /// (`renewal.rs`). What is kept is of no known time.
     #[inline]
     pub(super) fn settle_reached(&mut self) {
-        for Head { stream, ssn, tsn, .. } in self.reassembly.take_reached() {
+        if let Some(reached) = self.reassembly.take_reached() {
+            self.settle_all(reached.into_iter());
+        }
+    }
+
+    fn settle_all(&mut self, reached: impl Iterator<Item = Head>) {
+        for Head { stream, ssn, tsn, .. } in reached {
             if !self.barrier.as_ref().is_some_and(|barrier| barrier.holds(stream, tsn)) {
                 self.settle(stream, ssn);
             }
