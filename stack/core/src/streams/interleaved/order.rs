@@ -140,6 +140,10 @@ impl Interleaved {
     /// It is the turn of what waited for the end of a message.
     pub(super) fn unblock(&mut self, ended: Option<Current>, out: &mut Delivery) {
         let Some((key, waiting)) = ended.map(Current::into_waiting) else { return };
+        // In the order of their messages, also where MIDs wrap around.
+        let mut waiting: Vec<Key> = waiting.into_iter().collect();
+        let next = self.first(key.stream, false);
+        waiting.sort_by_key(|key| (key.unordered, ahead(key.mid, next).wrapping_add(HALF)));
         for key in waiting {
             if self.is_complete(key) {
                 self.deliver(key, out);

@@ -585,3 +585,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_waits_for_an_unordered_end_keeps_its_order_where_mids_wrap_around() {
+    let mut host = Host::new(true);
+    host.inbound.set_partial_delivery_point(Some(1));
+    // The next ordered message of stream 0 is the last but one.
+    host.forward(0, &[(0, false, 0x7fff_fff0)]);
+    host.forward(0, &[(0, false, 0xf000_0000)]);
+    host.forward(1, &[(0, false, 0xffff_fffd)]);
+    // An unordered one is read in parts.
+    host.take(chunk(2, 0, 0, 0, "UB", "u")).unwrap();
+    assert_eq!(host.texts(), ["u"]);
+    // 0xfffffffe is missing.
+    host.take(chunk(3, 0, 0xffff_ffff, 0, "BE", "first")).unwrap();
+    host.take(chunk(4, 0, 0, 0, "BE", "second")).unwrap();
+    assert_eq!(host.texts(), [""; 0]);
+    host.forward(5, &[(0, false, 0)]);
+    host.take(chunk(6, 0, 0, 1, "UE", "end")).unwrap();
+    assert_eq!(host.texts(), ["end", "first", "second"]);
+}
