@@ -5,6 +5,7 @@ mod answering;
 mod asking;
 mod both;
 mod outcomes;
+mod parked;
 mod partial;
 mod random;
 

@@ -145,9 +145,10 @@ impl Abandonment {
         }
         let most = if let Reliability::Priority(value) = reliability { Some(value) } else { None };
         let matters_less = |value: u32| most.is_none_or(|most| value > most);
+        // One that is larger than the buffer has it for itself.
         let needed = (data.buffered() + size).saturating_sub(data.buffer().send_limit());
-        let waiting = data.queue().by_priority().take_while(|(value, _)| matters_less(*value));
-        let waiting: usize = waiting.map(|(_, bytes)| bytes).sum();
+        let needed = needed.min(data.buffered());
+        let waiting = data.queue().bytes_of_those(matters_less);
         let sent = self.by_priority().take_while(|(value, _)| matters_less(*value));
         let sent: usize = sent.filter_map(|(_, first)| self.bytes_of(data, first)).sum();
         if waiting + sent < needed {
@@ -169,7 +170,7 @@ impl Abandonment {
 
     /// The message that goes first.
     fn victim(&self, data: &Outbound, matters_less: impl Fn(u32) -> bool) -> Option<Victim> {
-        let waiting = data.queue().by_priority().next().map(|(value, _)| value);
+        let waiting = data.queue().least();
         let mut sent = self.by_priority();
         let sent = sent.find(|(_, first)| self.bytes_of(data, *first).is_some());
         let (value, victim) = match (waiting, sent) {

@@ -8,13 +8,29 @@ use crate::chunk::NewChunk;
 use crate::event::SendFailure;
 
 impl SendQueue {
-    /// Messages that wait and have a priority, the least important first: their numbers and bytes.
-    pub(crate) fn by_priority(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
-        self.priorities.iter()
+    /// Bytes of the messages that wait and have a priority which `matters_less`. That of those which follow is no greater.
+    pub(crate) fn bytes_of_those(&self, matters_less: impl Fn(u32) -> bool) -> usize {
+        let all = [Some(&self.priorities), self.parked.as_ref().map(|parked| parked.priorities())];
+        let all = all.into_iter().flatten();
+        all.flat_map(|all| all.iter().take_while(|(value, _)| matters_less(*value)))
+            .map(|(_, bytes)| bytes)
+            .sum()
     }
 
-    /// Takes out the first of these.
+    /// The value of the least important of them.
+    pub(crate) fn least(&self) -> Option<u32> {
+        self.priorities
+            .least()
+            .max(self.parked.as_ref().and_then(|parked| parked.priorities().least()))
+    }
+
+    /// Takes that one out.
     pub(crate) fn take_least(&mut self) -> Option<(Policy, SendFailure)> {
+        let least = self.priorities.least();
+        let parked = self.parked.as_mut();
+        if let Some(parked) = parked.filter(|parked| parked.priorities().least() > least) {
+            return parked.take_least();
+        }
         let place = self.priorities.first()?;
         self.take_out(place)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tresse_wire::StreamId;
 
 use super::message::Queued;
-use super::policy::Policy;
+use super::policy::{Policy, Priorities};
 use crate::event::SendFailure;
 use crate::streams::PIECE;
 use crate::streams::lines::{Lines, Place};
@@ -20,6 +20,7 @@ pub(super) struct Parked {
     busy: Vec<StreamId>,
     lines: Lines<Queued>,
     lifetimes: BTreeSet<(Time, u64, Place)>,
+    priorities: Priorities,
     bytes: usize,
     bytes_of: BTreeMap<u16, usize>,
 }
@@ -31,6 +32,7 @@ impl Parked {
             streams,
             lines: Lines::new(),
             lifetimes: BTreeSet::new(),
+            priorities: Priorities::default(),
             bytes: 0,
             bytes_of: BTreeMap::new(),
         }
@@ -38,9 +40,11 @@ impl Parked {
 
     pub(super) fn push(&mut self, message: Queued) {
         let (stream, until, len) = (message.stream, message.until, message.payload.len());
+        let policy = message.policy;
         self.bytes += len;
         *self.bytes_of.entry(stream.0).or_default() += len;
         let (number, place) = self.lines.push(stream, message);
+        self.priorities.insert(policy, number, place, len);
         if until != Time::FAR_FUTURE {
             self.lifetimes.insert((until, number, place));
         }
@@ -50,6 +54,7 @@ impl Parked {
         let (number, _, message) = self.lines.take(place)?;
         let len = message.payload.len();
         self.lifetimes.remove(&(message.until, number, place));
+        self.priorities.remove(message.policy, number);
         self.bytes -= len;
         if let Some(bytes) = self.bytes_of.get_mut(&message.stream.0) {
             *bytes -= len;
@@ -86,6 +91,17 @@ impl Parked {
         expired
     }
 
+    /// Messages that have a priority.
+    pub(super) const fn priorities(&self) -> &Priorities {
+        &self.priorities
+    }
+
+    /// Takes out the least important of them.
+    pub(super) fn take_least(&mut self) -> Option<(Policy, SendFailure)> {
+        let place = self.priorities.first()?;
+        self.take_out(place).map(|message| (message.policy, message.failure(false)))
+    }
+
     pub(super) fn deadline(&self) -> Option<Time> {
         self.lifetimes.first().map(|(until, ..)| *until)
     }
@@ -107,7 +123,11 @@ impl Parked {
         self.bytes
             + self.streams.memory()
             + self.busy.capacity() * size_of::<StreamId>()
-            + (self.lines.len() + self.lifetimes.len() + self.bytes_of.len()) * PIECE
+            + (self.lines.len()
+                + self.lifetimes.len()
+                + self.priorities.len()
+                + self.bytes_of.len())
+                * PIECE
             + self.lines.memory()
     }
 }

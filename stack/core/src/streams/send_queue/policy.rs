@@ -74,6 +74,11 @@ impl Priorities {
         self.waiting.iter().map(|((Reverse(value), _), (_, bytes))| (*value, *bytes))
     }
 
+    /// The value of the least important one.
+    pub(super) fn least(&self) -> Option<u32> {
+        self.waiting.first_key_value().map(|((Reverse(value), _), _)| *value)
+    }
+
     pub(super) fn first(&self) -> Option<Place> {
         self.waiting.first_key_value().map(|(_, (place, _))| *place)
     }
