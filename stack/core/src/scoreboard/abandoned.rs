@@ -1,7 +1,7 @@
 //! Chunks that are given up: PR-SCTP (RFC 3758).
 //!
-//! Such a chunk has no payload any more. In flight it counts as it did until it is acknowledged or declared lost; after
-//! that it is only a TSN that the peer is to pass over.
+//! Such a chunk has no payload any more. In flight it counts as it did, and fills the peer's window, until it is acknowledged or
+//! declared lost; after that it is only a TSN that the peer is to pass over.
 
 use super::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::ids::PathId;
@@ -47,14 +47,31 @@ impl Scoreboard {
         self.user_bytes.release(len);
         self.facts(path).buffered -= len;
         match state {
-            ChunkState::InFlight => self.user_bytes.leave_flight(len),
+            // A chunk is no longer than 65 535 bytes.
+            ChunkState::InFlight => self.ring[i].coming = len as u32,
             ChunkState::Lost => {
                 self.lost.remove(seq);
                 self.lay_down(seq);
             }
             ChunkState::GapAcked | ChunkState::Abandoned => {}
         }
+        self.pass_given_up();
         Some(given_up)
+    }
+
+    /// The first chunk that is not acknowledged cumulatively and was not given up: it waits for the peer's window. The next new
+    /// one if there is none.
+    pub(crate) const fn first_kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// What comes first may have been acknowledged, or given up.
+    #[inline]
+    pub(super) fn pass_given_up(&mut self) {
+        self.kept = self.kept.max(self.base);
+        while self.get(self.kept).is_some_and(Outstanding::is_abandoned) {
+            self.kept += 1;
+        }
     }
 
     /// Adds a chunk that was given up before it was sent, the end of a message: its number.
@@ -63,6 +80,7 @@ impl Scoreboard {
         let header = self.header_len();
         self.facts(path);
         self.ring.push_back(Outstanding::unsent(now, path, chunk, header));
+        self.pass_given_up();
         seq
     }
 
@@ -176,7 +194,12 @@ mod tests {
         let bytes = |wanted: &dyn Fn(&Outstanding) -> bool| -> usize {
             chunks().filter(|(_, c)| wanted(c)).map(|(_, c)| c.chunk.payload.len()).sum()
         };
-        assert_eq!(board.flight_user_bytes(), bytes(&in_flight));
+        let coming: usize =
+            chunks().filter(|(_, c)| in_flight(c)).map(|(_, c)| c.user_bytes()).sum();
+        assert_eq!(board.flight_user_bytes(), coming);
+        let kept =
+            chunks().find(|(_, c)| !c.is_abandoned()).map_or(board.next_seq(), |(seq, _)| seq);
+        assert_eq!(board.first_kept(), kept);
         assert_eq!(board.buffered_user_bytes(), bytes(&|_| true));
         let lost: Vec<u64> =
             chunks().filter(|(_, c)| c.state == ChunkState::Lost).map(|(seq, _)| seq).collect();

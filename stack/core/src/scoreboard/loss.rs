@@ -94,7 +94,8 @@ impl Scoreboard {
             chunk.misses = self.paths[usize::from(chunk.path.0)].missing.misses(seq);
         }
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
-        let user_bytes = chunk.chunk.payload.len();
+        let user_bytes = chunk.user_bytes();
+        chunk.coming = 0;
         let abandoned = chunk.limits.abandoned;
         self.user_bytes.leave_flight(user_bytes);
         let facts = self.facts(path);

@@ -93,6 +93,8 @@ pub struct Outstanding {
     packet: u64,
     /// Bytes in flight that it counts for.
     counted: u32,
+    /// User bytes in flight of one that was given up there: they still come to the peer.
+    coming: u32,
     /// Bytes of its header.
     header: u8,
 }
@@ -137,6 +139,7 @@ impl Outstanding {
             acks: Acks::default(),
             packet: u64::MAX, // In none.
             counted: 0,
+            coming: 0,
             header: header as u8,
         }
     }
@@ -144,6 +147,11 @@ impl Outstanding {
     /// Bytes in flight that it counts for: its size, or the user data alone.
     fn counted(&self) -> usize {
         self.counted as usize
+    }
+
+    /// User bytes that the peer's window must hold while it is in flight.
+    fn user_bytes(&self) -> usize {
+        self.chunk.payload.len() + self.coming as usize
     }
 
     /// Only acks of data sent after this moment are miss indications: a SACK that was caused by
@@ -202,6 +210,8 @@ pub struct Scoreboard {
     ring: VecDeque<Outstanding>,
     /// Sequence number of `ring[0]`; everything below is cumulatively acknowledged.
     base: u64,
+    /// The first chunk that was not given up.
+    kept: u64,
     packets: SentPackets,
     paths: SmallVec<[PathFacts; 4]>,
     user_bytes: UserBytes,
@@ -229,6 +239,7 @@ impl Scoreboard {
         Scoreboard {
             ring: VecDeque::new(),
             base,
+            kept: base,
             packets: SentPackets::default(),
             paths: SmallVec::new(),
             user_bytes: UserBytes::default(),

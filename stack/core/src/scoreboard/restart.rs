@@ -11,6 +11,7 @@ impl Scoreboard {
         let next = self.next_seq();
         let empty = Scoreboard {
             base: next,
+            kept: next,
             highest_acked: next - 1,
             counts_headers: self.counts_headers,
             interleaved: self.interleaved,
@@ -32,6 +33,7 @@ impl Scoreboard {
         debug_assert!(self.ring.is_empty(), "what is outstanding has its TSN");
         let ahead = next.0.wrapping_sub(Scoreboard::tsn(self.base).0);
         self.base += u64::from(ahead);
+        self.kept = self.base;
         self.highest_acked = self.base - 1;
         self.holes_to = self.base - 1;
         self.runs.known.clear();

@@ -163,7 +163,7 @@ impl Scoreboard {
             match state {
                 ChunkState::InFlight => {
                     facts.flight -= size;
-                    self.user_bytes.leave_flight(user_bytes);
+                    self.user_bytes.leave_flight(chunk.user_bytes());
                 }
                 ChunkState::Lost => self.lost.remove(seq),
                 ChunkState::GapAcked | ChunkState::Abandoned => {}
@@ -183,6 +183,7 @@ impl Scoreboard {
             released(chunk);
             self.ring.pop_front();
         }
+        self.pass_given_up();
         self.highest_acked = self.highest_acked.max(cumulative);
         self.holes_to = self.holes_to.max(cumulative);
     }
@@ -226,7 +227,8 @@ impl Scoreboard {
         chunk.state = ChunkState::GapAcked;
         chunk.acks.ever = true;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
-        let user_bytes = chunk.chunk.payload.len();
+        let user_bytes = chunk.user_bytes();
+        chunk.coming = 0;
         let facts = &mut self.paths[usize::from(path.0)];
         facts.unacked -= 1;
         if facts.earliest == Some(seq) {

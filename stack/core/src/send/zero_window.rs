@@ -36,7 +36,8 @@ pub(super) struct PeerRoom {
 impl PeerRoom {
     #[inline]
     pub(super) fn of(board: &Scoreboard, a_rwnd: usize) -> PeerRoom {
-        let awaited = board.cumulative() + 1;
+        // What was given up needs no room.
+        let awaited = board.first_kept();
         let closed = board.get(awaited).is_some_and(|c| c.chunk.payload.len() > a_rwnd);
         PeerRoom { closed, awaited }
     }

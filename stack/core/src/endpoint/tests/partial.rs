@@ -2,6 +2,7 @@
 
 mod again;
 mod farthest;
+mod room;
 
 use tresse_wire::{Chunk, SkippedStream};
 

@@ -28,7 +28,7 @@ impl Sender {
         let reliability = options.reliability.unwrap_or(cx.config.reliability);
         let options = SendOptions { reliability: Some(reliability), ..options };
         self.data.push(cx.now, stream, payload, options);
-        if self.data.board().is_empty() {
+        if self.data.board().total_flight() == 0 {
             gate::watch_window(&mut self.zero_window, cx, &self.data);
         }
         if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
