@@ -33,11 +33,11 @@ impl Receiver {
     /// Bytes that count against the window.
     #[inline]
     pub(super) fn occupied(&self) -> usize {
-        // With something left to read the application is not waiting for the rest of a message.
-        if self.reading.past() > 0 {
-            self.buffered()
+        // With something left to read the application is not waiting for the rest of a message, unless others come before that.
+        if self.is_read() || self.inbound.waits_for_whole() {
+            self.reading.past() + self.inbound.occupied(self.buffer.size())
         } else {
-            self.inbound.occupied(self.buffer.size())
+            self.buffered()
         }
     }
 

@@ -220,9 +220,14 @@ impl Inbound {
         self.reassembly.memory() + self.delivery.memory() + barrier + interleaved + blocked
     }
 
-    /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
-    /// unless the only thing that the application is waiting for is the rest of a message, which
-    /// then never closes the window by more than half.
+    /// Whether messages that others overtake (I-DATA) are read once all of them is there, and not in parts.
+    #[inline]
+    pub(crate) fn waits_for_whole(&self) -> bool {
+        self.interleaved.as_ref().is_some_and(|interleaved| !interleaved.has_parts())
+    }
+
+    /// Bytes to count against a receive buffer of `buffer` bytes, where the application waits for the rest of a message:
+    /// [`buffered`](Self::buffered), but that never closes the window by more than half.
     ///
     /// RFC 9260 §6.9: a receiver that runs out of buffer space in the middle of a message should
     /// deliver it partially, or it would wait forever for a message larger than the buffer.
@@ -231,9 +236,6 @@ impl Inbound {
     #[inline]
     pub(crate) fn occupied(&self, buffer: usize) -> usize {
         let buffered = self.buffered();
-        if self.ready() > 0 {
-            return buffered;
-        }
         let assembly = match &self.interleaved {
             Some(interleaved) => interleaved.assembly_charge(),
             None => self.reassembly.assembly_charge(),

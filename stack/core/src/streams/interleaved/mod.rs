@@ -128,6 +128,11 @@ impl Interleaved {
         self.charge + self.barrier.as_ref().map_or(0, |barrier| barrier.charge())
     }
 
+    /// Messages are handed over in parts.
+    pub(super) const fn has_parts(&self) -> bool {
+        self.extra.parts.is_some()
+    }
+
     /// How much of it are messages that lack something, before the edge: what is there of them can only grow.
     pub(super) fn assembly_charge(&self) -> usize {
         self.charge - self.beyond_charge

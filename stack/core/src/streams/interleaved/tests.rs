@@ -300,9 +300,12 @@ fn window_and_memory_follow_what_is_held() {
     assert!(host.inbound.buffered() >= 300 && host.inbound.occupied(200) == 100);
     host.take(part(4, 3, 0, 0, "B")).unwrap();
     assert_eq!(host.inbound.occupied(200), PIECE_CHARGE);
-    // Something can be read: all counts.
+    // Something can be read, and is no part of them.
     host.take(part(3, 3, 0, 0, "UBE")).unwrap();
-    assert_eq!(host.inbound.occupied(200), host.inbound.buffered());
+    assert!(host.inbound.waits_for_whole() && host.inbound.ready() > 0);
+    assert_eq!(host.inbound.occupied(200), 100);
+    host.inbound.set_partial_delivery_point(Some(1));
+    assert!(!host.inbound.waits_for_whole());
 }
 
 #[test]

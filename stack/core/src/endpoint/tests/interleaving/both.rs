@@ -100,6 +100,48 @@ fn a_small_receive_buffer_is_enough() {
     }
 }
 
+/// It is read whole, with small ones in between that are read a little later than they come.
+#[test]
+fn a_message_of_many_receive_buffers_arrives_beside_small_ones() {
+    for lost in [0, 50, 20] {
+        let config = AssociationConfig {
+            extensions: everything(),
+            receive_buffer: 64 << 10,
+            send_buffer: 8 << 20,
+            no_delay: true,
+            ..profile("tresse", "")
+        };
+        let (mut pair, a, z) = Pair::connected(&config, 1);
+        let mut count = 0;
+        pair.drop = Box::new(move |sent| {
+            count += u64::from(sent.from == Side::A);
+            lost > 0 && sent.from == Side::A && count % lost == 0
+        });
+        let large = text(1, 1_000_000);
+        pair.send(Side::A, a, 1, large.clone());
+        let began = pair.now;
+        let mut small = 0;
+        let came = loop {
+            pair.send(Side::A, a, 2, vec![2; 100]);
+            pair.run(ms(5));
+            let read = pair.recv_all(Side::Z, z);
+            small += read.iter().filter(|message| message.stream == StreamId(2)).count();
+            if let Some(message) = read.iter().find(|message| message.stream == StreamId(1)) {
+                assert!(message.payload == large);
+                break pair.now.since(began);
+            }
+            assert!(pair.now < began + secs(30), "one of {lost} lost: it never comes");
+        };
+        // A round trip takes 20 ms.
+        assert!(came < secs(8), "one of {lost} lost: {came:?}");
+        assert!(small > 20, "{small}");
+        let stats = pair.end(Side::Z).stats(z).unwrap();
+        // But for a probe of the closed window.
+        assert!(stats.data_chunks_dropped <= 1, "{}", stats.data_chunks_dropped);
+        assert_eq!(pair.end(Side::A).stats(a).unwrap().reneged, 0);
+    }
+}
+
 /// Messages that are given up beside others that are not: what arrives is whole, in order, and nothing waits for ever.
 #[test]
 fn what_is_given_up_tears_nothing_else() {
