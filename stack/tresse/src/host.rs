@@ -78,6 +78,11 @@ fn is_lasting(error: &io::Error) -> bool {
     error.raw_os_error().is_some() && lasting.contains(&error.kind())
 }
 
+/// Whether one of the sockets sends from `address`, and the host has that.
+pub(crate) fn sends_from(address: IpAddr, local: &[SocketAddr]) -> bool {
+    is_served(address, local) && UdpSocket::bind((address, 0)).is_ok()
+}
+
 /// Whether one of the sockets sends from `address`.
 fn is_served(address: IpAddr, local: &[SocketAddr]) -> bool {
     local.iter().any(|socket| {

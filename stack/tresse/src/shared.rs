@@ -199,6 +199,11 @@ impl Shared {
         }
     }
 
+    /// Whether packets can leave from this address.
+    pub(crate) fn sends_from(&self, address: IpAddr) -> bool {
+        !self.of_system || host::sends_from(address, &self.local)
+    }
+
     /// Whether a socket is of the family of one of these addresses.
     pub(crate) fn check_families(&self, peers: &[IpAddr]) -> Result<(), ConnectError> {
         let reached = |peer: &IpAddr| self.local.iter().any(|s| host::reaches(*s, *peer));

@@ -795,6 +795,25 @@ async fn addresses_come_and_go_while_data_flows() {
     soon("the end", a.shutdown()).await.unwrap();
 }
 
+/// The peer would be told of an address from which nothing ever comes.
+#[tokio::test]
+async fn only_addresses_of_the_endpoint_are_added() {
+    let server = Endpoint::bind(mobile(Config::server(loopback(), PORT))).unwrap();
+    for (local, own) in [("127.0.0.3:0", false), ("0.0.0.0:0", true)] {
+        let client = Endpoint::bind(mobile(Config::client(local.parse().unwrap()))).unwrap();
+        let (a, _b) = tokio::join!(client.connect((server.local_addr(), PORT)), async {
+            server.accept().await
+        });
+        let a = a.unwrap();
+        let another = IpAddr::from([127, 0, 0, 9]);
+        let unusable = |address| Err(AddressError::Unusable { address });
+        assert_eq!(a.add_address(another), if own { Ok(()) } else { unusable(another) });
+        // TEST-NET-1: of no host.
+        let strange = IpAddr::from([192, 0, 2, 9]);
+        assert_eq!(a.add_address(strange), unusable(strange));
+    }
+}
+
 #[tokio::test]
 async fn addresses_stay_where_the_peer_does_not_change_them() {
     let (a, _b) = pair().await;

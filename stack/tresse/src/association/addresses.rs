@@ -13,7 +13,7 @@ impl Association {
     /// on [`Extensions::address_reconfiguration`](crate::Extensions::address_reconfiguration).
     ///
     /// # Errors
-    /// See [`AddressError`].
+    /// See [`AddressError`]; it is unusable, too, if no packet of the endpoint could leave from there.
     pub fn add_address(&self, address: IpAddr) -> Result<(), AddressError> {
         self.change_address(AddressChange::Add, address)
     }
@@ -38,8 +38,15 @@ impl Association {
     }
 
     fn change_address(&self, change: AddressChange, address: IpAddr) -> Result<(), AddressError> {
-        let id = self.inner.id;
-        self.inner.shared.act(|state, now| state.core.change_address(now, id, change, address))
+        let (id, shared) = (self.inner.id, &self.inner.shared);
+        let is_ours = change != AddressChange::Add || shared.sends_from(address);
+        shared.act(|state, now| {
+            let info = state.core.info(id);
+            if !is_ours && info.is_some_and(|info| info.extensions.address_reconfiguration) {
+                return Err(AddressError::Unusable { address });
+            }
+            state.core.change_address(now, id, change, address)
+        })
     }
 
     /// The addresses of this host that the peer knows, those of its requests that it has granted among them. Empty while the
