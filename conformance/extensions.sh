@@ -185,7 +185,7 @@ if wanted priorities; then
     nft delete table ip narrow
     # The stream scheduler (RFC 8260): a whole burst waits for the window.
     guest "tc qdisc add dev vec0 root netem delay 40ms" >/dev/null
-    many="--with stream-priorities --size 1000 --streams 4"
+    many="--scheduler priority --size 1000 --streams 4"
     for sender in tresse kernel; do
         words=("$many --send 1200 --receive 0" "$many --send 0 --receive 1200")
         [ $sender = tresse ] || words=("${words[1]}" "${words[0]}")

@@ -196,7 +196,6 @@ static void readdress(peer_socket sock, uint64_t step)
 static void interleave(peer_socket sock)
 {
 	struct sctp_assoc_value on = { .assoc_value = 1 };
-	struct sctp_assoc_value in_turn = { .assoc_value = PEER_ROUND_ROBIN };
 	int level = 2;
 
 	if (!with("interleaving"))
@@ -206,8 +205,46 @@ static void interleave(peer_socket sock)
 		fail("fragment interleave: %s", strerror(errno));
 	if (stack_set(sock, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof(on)) != 0)
 		fail("interleaving: %s", strerror(errno));
-	if (stack_set(sock, PEER_SCHEDULER, &in_turn, sizeof(in_turn)) != 0)
-		fail("scheduler: %s", strerror(errno));
+}
+
+/* RFC 8260 §4.3.2: which stream sends next; in turn, if nothing else is wanted and messages are interleaved. */
+static void choose_scheduler(peer_socket sock)
+{
+	static const struct {
+		const char *name;
+		uint32_t number;
+	} all[] = { PEER_SCHEDULERS };
+	const char *name = with("interleaving") ? "round-robin" : NULL;
+
+	if (options.scheduler != NULL)
+		name = options.scheduler;
+	if (name == NULL)
+		return;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct sctp_assoc_value value = { .assoc_value = all[i].number };
+		if (strcmp(all[i].name, name) != 0)
+			continue;
+		if (stack_set(sock, PEER_SCHEDULER, &value, sizeof(value)) != 0)
+			fail("scheduler %s: %s", name, strerror(errno));
+		return;
+	}
+	fail("no scheduler %s", name);
+}
+
+/* RFC 8260 §4.3.3: priorities, of which the least one matters most, or weights. */
+static void value_streams(peer_socket sock)
+{
+	bool ranked = options.scheduler != NULL && strcmp(options.scheduler, "priority") == 0;
+	bool weighted = options.scheduler != NULL && strcmp(options.scheduler, "weighted-fair-queueing") == 0;
+
+	for (uint16_t i = 0; (ranked || weighted) && i < options.streams; i++) {
+		struct {
+			sctp_assoc_t association;
+			uint16_t stream, value;
+		} value = { .stream = i, .value = (uint16_t)(ranked ? options.streams - 1 - i : i + 1) };
+		if (stack_set(sock, PEER_STREAM_VALUE, &value, sizeof(value)) != 0)
+			fail("the value of stream %u: %s", i, strerror(errno));
+	}
 }
 
 #endif

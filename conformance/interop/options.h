@@ -2,7 +2,8 @@
 
 /*
  * The command line of a peer for interoperability tests. Whoever includes this defines PEER_UDP,
- * PEER_PORTS, PEER_FEATURES, PEER_STACK and PEER_LACKS before, as peer.h describes them.
+ * PEER_PORTS, PEER_FEATURES, PEER_SCHEDULER_NAMES, PEER_STACK and PEER_LACKS before, as peer.h
+ * describes them.
  */
 
 #ifndef TRESSE_PEER_OPTIONS_H
@@ -32,6 +33,7 @@ struct options {
 	uint64_t receive_messages;
 	uint32_t size;            /* bytes of each message, both ways */
 	uint32_t first;           /* those of message 0, if it is a large one among small ones */
+	bool uneven;              /* those of every second stream are twice as long */
 	uint16_t streams;
 	uint32_t mtu;             /* largest IP packet */
 	uint64_t interval;        /* milliseconds from one burst to the next; 0: as fast as it goes */
@@ -50,6 +52,8 @@ struct options {
 	uint32_t send_buffer;     /* bytes that may wait here; 0: as the stack has it */
 	bool partial;             /* what comes may lack messages, but for the last one of each stream */
 	bool unordered, duplex;
+	bool by_stream;           /* all messages of a stream are sent before those of the next one */
+	const char *scheduler;    /* which stream sends next (RFC 8260) */
 	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
@@ -77,6 +81,7 @@ static void usage(const char *problem)
 	    "  --messages N         each way (10000); --send N, --receive N for one way\n"
 	    "  --size BYTES         of each message, at least 8 (1000)\n"
 	    "  --first BYTES        of message 0, if it is larger\n"
+	    "  --uneven             those of every second stream are twice as long\n"
 	    "  --streams N          in each direction (1)\n"
 	    "  --mtu BYTES          largest IP packet, at most 9000 (1500)\n"
 	    "  --interval MS        from the start of one burst to the next (0: no pause)\n"
@@ -95,6 +100,9 @@ static void usage(const char *problem)
 	    "                       of the higher number\n"
 	    "  --send-buffer BYTES  that may wait to be sent\n"
 	    "  --partial            what comes may lack messages, but for the last one of each stream\n"
+	    "  --by-stream          send all messages of a stream before those of the next one\n"
+	    "  --scheduler NAME     which stream sends next: " PEER_SCHEDULER_NAMES ". By priority\n"
+	    "                       the last stream is the most important one; stream N has weight N + 1\n"
 	    "  --unordered          send and expect unordered messages\n"
 	    "  --duplex             a server, too, sends from the start\n"
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
@@ -123,14 +131,20 @@ static uint64_t number(uint64_t low, uint64_t high)
 __attribute__((unused))
 static uint32_t message_size(uint64_t index)
 {
-	return index == 0 && options.first != 0 ? options.first : options.size;
+	bool longer = options.uneven && index % options.streams % 2 == 1;
+
+	if (index == 0 && options.first != 0)
+		return options.first;
+	return longer ? 2 * options.size : options.size;
 }
 
 /* Bytes of the largest message. */
 __attribute__((unused))
 static uint32_t largest_message(void)
 {
-	return options.first > options.size ? options.first : options.size;
+	uint32_t most = options.uneven ? 2 * options.size : options.size;
+
+	return options.first > most ? options.first : most;
 }
 
 /* Whether --with names a feature. */
@@ -172,6 +186,7 @@ static void parse(int argc, char **argv)
 		{ "ask-reset-at", 1, 0, 'Q' }, { "lifetime", 1, 0, 'L' }, { "retransmissions", 1, 0, 'X' },
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
 		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
+		{ "uneven", 0, 0, 'v' }, { "by-stream", 0, 0, 'q' }, { "scheduler", 1, 0, 'C' },
 		{ "reset-all-at", 1, 0, 'W' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
 		{ "expect-restart", 0, 0, 'R' }, { "fast-failover", 0, 0, 'i' }, { 0 },
 	};
@@ -225,6 +240,9 @@ static void parse(int argc, char **argv)
 		case 'L': options.lifetime = (uint32_t)number(1, 3600000); options.timed = true; break;
 		case 'X': options.retransmissions = (uint32_t)number(0, 1000); options.limited = true; break;
 		case 'l': options.partial = true; break;
+		case 'v': options.uneven = true; break;
+		case 'q': options.by_stream = true; break;
+		case 'C': options.scheduler = optarg; break;
 		default: usage("unknown option or missing value");
 		}
 	}
@@ -237,6 +255,8 @@ static void parse(int argc, char **argv)
 		options.initial_streams = options.streams;
 	if (options.initial_streams > options.streams)
 		usage("more streams at the beginning than there are");
+	if (options.by_stream && options.send_messages % options.streams != 0)
+		usage("--by-stream takes as many messages on each stream");
 	if (options.peer == NULL)
 		options.peer = options.address;
 	static const char *const lacks[][2] = { PEER_LACKS };

@@ -5,7 +5,7 @@
  * the association ends; the command line is in options.h. A file per stack includes this one, after
  * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
  * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
- * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN; PEER_ASCONF, of RFC 5061; PEER_PRIORITY, the policy of RFC 7496 §3.2; PEER_SHA_256, whether it has HMACs with it; and PEER_LACKS, features of
+ * PEER_INTERLEAVING, PEER_SCHEDULER, PEER_STREAM_VALUE and PEER_SCHEDULERS, names and numbers of the stack's (PEER_SCHEDULER_NAMES in the usage text); PEER_ASCONF, of RFC 5061; PEER_PRIORITY, the policy of RFC 7496 §3.2; PEER_SHA_256, whether it has HMACs with it; and PEER_LACKS, features of
  * --with that the stack has not, each with its words.
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at
@@ -16,12 +16,16 @@
  * With --partial, messages may be missing, but for the last one of each stream; what comes is in order. Each
  * one that is missing is told: MISSING index.
  *
+ * With --by-stream, all messages of a stream are sent before those of the next one. As they arrive
+ * depends on the stream scheduler; the order on each stream is the same.
+ *
  * With --interval, messages are sent in bursts of --burst messages, each burst that many milliseconds
  * after the one before; when a burst is due does not depend on how the ones before it fared.
  *
  * stdout, for the test that runs it:
  *   READY ...                        a server listens
  *   UP out=... in=...                the association is established
+ *   QUEUED                           all messages of --by-stream are sent, as far as the program goes
  *   RESTART                          the peer restarted, as --expect-restart expects
  *   OK received=... messages=... sum=... sent=... end=shutdown|aborted      exit code 0
  *   FAIL reason                      exit code 1, or 3 when --timeout ran out
@@ -236,6 +240,14 @@ static void pace(const struct timespec *start, uint64_t index)
 
 #include "extensions.h"
 
+/* The message that is sent as number `n`. */
+static uint64_t index_of(uint64_t n)
+{
+	uint64_t each = options.send_messages / options.streams;
+
+	return options.by_stream ? n % each * options.streams + n / each : n;
+}
+
 static void *send_all(void *argument)
 {
 	peer_socket sock = *(peer_socket *)argument;
@@ -246,10 +258,11 @@ static void *send_all(void *argument)
 	if (options.initial_streams < options.streams)
 		add_streams(sock);
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	for (uint64_t i = 0; i < options.send_messages; i++) {
+	for (uint64_t n = 0; n < options.send_messages; n++) {
+		uint64_t i = index_of(n);
 		payload_fill(message, message_size(i), i);
-		if (options.interval != 0 && i % options.burst == 0)
-			pace(&start, i);
+		if (options.interval != 0 && n % options.burst == 0)
+			pace(&start, n);
 		if (i == options.reset_at || i == options.ask_reset_at)
 			reset(sock, i == options.reset_at);
 		if (i == options.reset_all_at)
@@ -263,6 +276,10 @@ static void *send_all(void *argument)
 		sent_bytes += message_size(i);
 	}
 	free(message);
+	if (options.by_stream) {
+		puts("QUEUED");
+		fflush(stdout);
+	}
 	/* Who sends nothing asks all the same. */
 	if (options.ask_reset_at != UINT64_MAX && options.ask_reset_at >= options.send_messages) {
 		struct timespec then = { .tv_sec = (time_t)(options.ask_reset_at / 1000),

@@ -23,7 +23,7 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search, stream-priorities"
+#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "nr-sack", "no NR-SACK chunks" }, \
@@ -33,7 +33,13 @@ typedef int peer_socket;
 
 /* RFC 8260, as the kernel's linux/sctp.h has it. */
 #define PEER_SCHEDULER 123
-#define PEER_ROUND_ROBIN 2
+#define PEER_STREAM_VALUE 124
+#define PEER_SCHEDULERS \
+	{ "first-come-first-served", 0 }, { "priority", 1 }, { "round-robin", 2 }, \
+	{ "fair-capacity", 3 }, { "weighted-fair-queueing", 4 }
+#define PEER_SCHEDULER_NAMES \
+	"first-come-first-served, priority, round-robin,\n" \
+	"                       since 6.4 fair-capacity, weighted-fair-queueing"
 #define PEER_INTERLEAVING 125
 /* RFC 5061, as well. */
 #define PEER_ASCONF 128
@@ -107,28 +113,6 @@ static void search_mtu(int sock)
 		set_option(sock, PROBE_INTERVAL, &interval, sizeof(interval));
 }
 
-/* RFC 8260 §3.4, §4.3.2: what waits on a stream leaves before all that waits on those before it. */
-#define PEER_SCHEDULER_VALUE 124
-#define PEER_BY_PRIORITY 1
-struct stream_value {
-	sctp_assoc_t association;
-	uint16_t stream, value;
-};
-
-static void prefer_streams(int sock)
-{
-	struct sctp_assoc_value scheduler = { .assoc_value = PEER_BY_PRIORITY };
-
-	if (!with("stream-priorities"))
-		return;
-	set_option(sock, PEER_SCHEDULER, &scheduler, sizeof(scheduler));
-	for (uint16_t i = 0; i < options.streams; i++) {
-		struct stream_value value = { .stream = i, .value = options.streams - 1 - i };
-
-		set_option(sock, PEER_SCHEDULER_VALUE, &value, sizeof(value));
-	}
-}
-
 /* RFC 6951, as the kernel's linux/sctp.h has it; that of libsctp does not know it yet. */
 #define REMOTE_UDP_ENCAPS_PORT 132
 struct udp_encapsulation {
@@ -160,16 +144,21 @@ static void allow_resets(int sock)
 	set_option(sock, SCTP_ENABLE_STREAM_RESET, &all, sizeof(all));
 }
 
-/* The kernel sends no message that is larger than its buffer, and interleaves none unless it was told so. */
-static void allow_interleaving(int sock)
+/* Beyond net.core.wmem_max where that is allowed. */
+static void set_send_buffer(int sock, int room)
 {
-	int room = 4 * (int)largest_message() + (1 << 20);
-
-	if (!with("interleaving"))
-		return;
 	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0 &&
 	    setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
 		fail("send buffer: %s", strerror(errno));
+}
+
+/* The kernel sends no message that is larger than its buffer, and interleaves none unless it was told so. */
+static void allow_interleaving(int sock)
+{
+	if (!with("interleaving"))
+		return;
+	if (options.send_buffer == 0)
+		set_send_buffer(sock, 4 * (int)largest_message() + (1 << 20));
 	set_kernel("intl_enable", "1");
 }
 
@@ -197,18 +186,15 @@ static int establish(void)
 	if (sock < 0)
 		fail("socket: %s", strerror(errno));
 	set_common_options(sock, family);
-	if (options.send_buffer != 0) {
-		/* The kernel doubles it. */
-		int room = (int)options.send_buffer / 2;
-		if (setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
-			fail("send buffer: %s", strerror(errno));
-	}
+	if (options.send_buffer != 0) /* The kernel doubles it. */
+		set_send_buffer(sock, (int)options.send_buffer / 2);
 	encapsulate(sock, family);
 	search_mtu(sock);
 	allow_resets(sock);
 	allow_interleaving(sock);
 	allow_marks(sock);
 	interleave(sock);
+	choose_scheduler(sock);
 	authenticate(sock);
 	allow_changes(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
@@ -227,13 +213,13 @@ static int establish(void)
 			close(sock);
 		/* The kernel asks the endpoint of this socket, which inherits nothing of that. */
 		allow_changes(accepted);
-		prefer_streams(accepted);
+		value_streams(accepted);
 		return accepted;
 	}
 	int remotes = addresses(options.peer, options.peer_port, remote.bytes, &family);
 	if (sctp_connectx(sock, &remote.address, remotes, NULL) != 0)
 		fail("connect: %s", strerror(errno));
-	prefer_streams(sock);
+	value_streams(sock);
 	return sock;
 }
 

@@ -47,6 +47,8 @@ type options struct {
 	lifetime, retransmissions      int64
 	partial                        bool
 	first                          int
+	uneven, byStream               bool
+	scheduler                      string
 }
 
 // say prints a line and ends the process.
@@ -86,6 +88,9 @@ func parse(arguments []string) *options {
 	flags.Uint64Var(&o.receive, "receive", 0, "messages to receive, if not --messages")
 	flags.IntVar(&o.size, "size", 1000, "bytes of each message")
 	flags.IntVar(&o.first, "first", 0, "bytes of message 0, if it is larger")
+	flags.BoolVar(&o.uneven, "uneven", false, "messages of every second stream are twice as long")
+	flags.BoolVar(&o.byStream, "by-stream", false, "send all messages of a stream before those of the next one")
+	flags.StringVar(&o.scheduler, "scheduler", "", "which stream sends next: round-robin or weighted-fair-queueing")
 	flags.IntVar(&o.streams, "streams", 1, "in each direction")
 	flags.IntVar(&o.mtu, "mtu", 1500, "largest IP packet")
 	flags.IntVar(&o.timeout, "timeout", 60, "seconds")
@@ -143,6 +148,8 @@ func parse(arguments []string) *options {
 		usage("too many words")
 	case o.udp == 0 || (!o.server && o.peerUDP == 0):
 		usage("a port is missing")
+	case o.byStream && o.send%uint64(max(o.streams, 1)) != 0:
+		usage("--by-stream takes as many messages on each stream")
 	case o.size < payloadMin || o.largest() > maxMessage || o.streams < 1 || o.streams > 2048 || o.mtu < 576 ||
 		o.burst == 0 || o.interval > 3600000:
 		usage("a number is out of range")
@@ -157,12 +164,43 @@ func (o *options) sizeOf(index uint64) int {
 	if index == 0 && o.first != 0 {
 		return o.first
 	}
+	if o.uneven && index%uint64(o.streams)%2 == 1 {
+		return 2 * o.size
+	}
 	return o.size
 }
 
 // largest is how many the largest one has.
 func (o *options) largest() int {
+	if o.uneven {
+		return max(2*o.size, o.first)
+	}
 	return max(o.size, o.first)
+}
+
+// indexOf is the message that is sent as number n.
+func (o *options) indexOf(n uint64) uint64 {
+	streams := uint64(o.streams)
+	if each := o.send / streams; o.byStream {
+		return n%each*streams + n/each
+	}
+	return n
+}
+
+// scheduling is how pion is told which stream sends next. Stream n has weight n + 1.
+func (o *options) scheduling() []sctp.AssociationInterleavingOption {
+	switch o.scheduler {
+	case "round-robin":
+		return []sctp.AssociationInterleavingOption{sctp.WithInterleavingRoundRobinScheduler()}
+	case "weighted-fair-queueing":
+		weights := []sctp.AssociationInterleavingOption{sctp.WithInterleavingWeightedFairQueueingScheduler()}
+		for stream := range o.streams {
+			number := uint16(stream)
+			weights = append(weights, sctp.WithInterleavingWeightedFairQueueingWeight(number, number+1))
+		}
+		return weights
+	}
+	return nil
 }
 
 // check ends the process when the stack cannot do what is asked for.
@@ -184,6 +222,10 @@ func check(o *options) {
 		unsupported("pion/sctp has no packet drop reports")
 	case o.with == "ecn":
 		unsupported("pion/sctp has no ECN")
+	case o.scheduler != "" && o.with != "interleaving":
+		unsupported("pion/sctp has no call that chooses the stream scheduler of DATA chunks (RFC 8260 §3)")
+	case o.scheduler != "" && o.scheduling() == nil:
+		unsupported("pion/sctp has no stream scheduler " + o.scheduler)
 	case o.with == "interleaving", o.with == "zero-checksum":
 	case o.with != "":
 		unsupported("pion/sctp has no " + o.with)
@@ -219,7 +261,8 @@ func establish(o *options, c *conn) *sctp.Association {
 	}
 	if interleaving {
 		// A message that is not complete takes room in the buffer.
-		settings = append(settings, sctp.WithEnableInterleaving(true), sctp.WithMaxReceiveBufferSize(2*maxMessage))
+		settings = append(settings, sctp.WithEnableInterleaving(true), sctp.WithMaxReceiveBufferSize(2*maxMessage),
+			sctp.WithInterleavingOptions(o.scheduling()...))
 	}
 	if o.with == "zero-checksum" {
 		settings = append(settings, sctp.WithEnableZeroChecksum(true))
@@ -366,8 +409,9 @@ func (p *peer) policy(index uint64) (byte, uint32) {
 func (p *peer) sendAll() {
 	room := make([]byte, p.largest())
 	start := time.Now()
-	for index := range p.send {
-		due := time.Duration(index/p.burst*p.interval) * time.Millisecond
+	for n := range p.send {
+		index := p.indexOf(n)
+		due := time.Duration(n/p.burst*p.interval) * time.Millisecond
 		time.Sleep(time.Until(start.Add(due)))
 		if int64(index) == p.resetAt {
 			p.reset()
@@ -385,6 +429,9 @@ func (p *peer) sendAll() {
 			fail("send of message %d: %v", index, err)
 		}
 		p.sent += uint64(len(message))
+	}
+	if p.byStream {
+		fmt.Println("QUEUED")
 	}
 }
 

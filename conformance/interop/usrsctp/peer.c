@@ -29,7 +29,14 @@ typedef struct socket *peer_socket;
 /* RFC 8260; usrsctp.h has no name for the first one. */
 #define PEER_INTERLEAVING 0x1206
 #define PEER_SCHEDULER SCTP_PLUGGABLE_SS
-#define PEER_ROUND_ROBIN SCTP_SS_ROUND_ROBIN
+#define PEER_STREAM_VALUE SCTP_SS_VALUE
+#define PEER_SCHEDULERS \
+	{ "default", SCTP_SS_DEFAULT }, { "round-robin", SCTP_SS_ROUND_ROBIN }, \
+	{ "round-robin-per-packet", SCTP_SS_ROUND_ROBIN_PACKET }, { "priority", SCTP_SS_PRIORITY }, \
+	{ "fair-capacity", SCTP_SS_FAIR_BANDWITH }, { "first-come-first-served", SCTP_SS_FIRST_COME }
+#define PEER_SCHEDULER_NAMES \
+	"default, round-robin, round-robin-per-packet,\n" \
+	"                       priority, fair-capacity, first-come-first-served"
 
 #include "../peer.h"
 
@@ -89,6 +96,9 @@ static void start_stack(void)
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
 	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));
 	usrsctp_sysctl_set_sctp_nrsack_enable(with("nr-sack"));
+	/* All are to wait for the scheduler at once, not 512 of them. */
+	if (options.by_stream)
+		usrsctp_sysctl_set_sctp_max_chunks_on_queue(1 << 16);
 	usrsctp_sysctl_set_sctp_pktdrop_enable(with("packet-drop-reports"));
 }
 
@@ -126,10 +136,11 @@ static struct socket *open_socket(void)
 	allow_changes(sock);
 	/* It sends no message that is larger than its buffer. */
 	int room = 2 * (int)largest_message() + (1 << 20);
-	if (with("interleaving") &&
+	if (with("interleaving") && buffer == 0 &&
 	    usrsctp_setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
 		fail("send buffer: %s", strerror(errno));
 	interleave(sock);
+	choose_scheduler(sock);
 	if (with("reset"))
 		set_option(sock, SCTP_ENABLE_STREAM_RESET, &resets, sizeof(resets));
 	if (!options.server)
@@ -161,12 +172,14 @@ static struct socket *establish(void)
 		if (accepted == NULL)
 			fail("accept: %s", strerror(errno));
 		usrsctp_close(sock);
+		value_streams(accepted);
 		return accepted;
 	}
 	struct sockaddr_storage peer;
 	socklen_t length = socket_address(&peer, options.peer, options.peer_port);
 	if (usrsctp_connect(sock, (struct sockaddr *)&peer, length) != 0)
 		fail("connect: %s", strerror(errno));
+	value_streams(sock);
 	return sock;
 }
 

@@ -199,9 +199,8 @@ fn payload(args: &PeerArgs, messages: u64) -> Payload {
         messages,
         size: args.size as usize,
         streams: args.streams,
-        unordered: false,
-        ppid: None,
         first: args.first,
+        ..Payload::PLAIN
     }
 }
 

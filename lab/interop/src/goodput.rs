@@ -124,7 +124,7 @@ pub fn measure(
 
 fn payload(bytes: u64) -> Payload {
     let messages = bytes.div_ceil(MESSAGE as u64);
-    Payload { messages, size: MESSAGE, streams: 1, unordered: false, ppid: None, first: None }
+    Payload { messages, size: MESSAGE, ..Payload::PLAIN }
 }
 
 struct Bench {

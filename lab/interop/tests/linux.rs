@@ -197,14 +197,8 @@ fn messages_of_64_kib() {
 
 #[test]
 fn unordered_messages_of_several_fragments() {
-    let payload = Payload {
-        messages: 1_000,
-        size: 4_000,
-        streams: 3,
-        unordered: true,
-        ppid: None,
-        first: None,
-    };
+    let payload =
+        Payload { messages: 1_000, size: 4_000, streams: 3, unordered: true, ..Payload::PLAIN };
     tresse_as_client(Over::Raw, payload);
 }
 

@@ -29,6 +29,8 @@ pub struct Payload {
     pub size: usize,
     /// Those of message 0, if it is a large one among small ones.
     pub first: Option<usize>,
+    /// Whether the messages of every second stream are twice as long.
+    pub uneven: bool,
     /// Streams in use, from 0 on; at least 1.
     pub streams: u16,
     /// Whether the messages have the U flag.
@@ -38,6 +40,17 @@ pub struct Payload {
 }
 
 impl Payload {
+    /// Ordered messages of one size on one stream.
+    pub const PLAIN: Payload = Payload {
+        messages: 0,
+        size: 1_000,
+        first: None,
+        uneven: false,
+        streams: 1,
+        unordered: false,
+        ppid: None,
+    };
+
     /// Message `index`: words of eight bytes, big-endian, the last one cut. Word 0 is the index,
     /// word `w` is `mix(index * 2^32 + w)`.
     pub fn message(&self, index: u64) -> Vec<u8> {
@@ -53,7 +66,16 @@ impl Payload {
 
     /// Bytes of message `index`.
     pub fn size_of(&self, index: u64) -> usize {
-        self.first.filter(|_| index == 0).unwrap_or(self.size)
+        let long = self.uneven && self.stream(index) % 2 == 1;
+        let size = if long { 2 * self.size } else { self.size };
+        self.first.filter(|_| index == 0).unwrap_or(size)
+    }
+
+    /// The index of the message that is number `n` when they are queued stream by stream, as many on each.
+    pub fn by_stream(&self, n: u64) -> u64 {
+        let streams = u64::from(self.streams);
+        let each = self.messages / streams;
+        n % each * streams + n / each
     }
 
     /// The stream that message `index` travels on.
@@ -73,11 +95,7 @@ impl Payload {
 
     /// User bytes of the first `messages` of them.
     pub fn bytes_of(&self, messages: u64) -> u64 {
-        let others = messages * self.size as u64;
-        match self.first {
-            Some(first) if messages > 0 => others - self.size as u64 + first as u64,
-            _ => others,
-        }
+        (0..messages).map(|index| self.size_of(index) as u64).sum()
     }
 
     /// The sum of the digests of the first `messages` messages, modulo 2^64. It does not depend on
@@ -239,8 +257,7 @@ impl Received {
 mod tests {
     use super::*;
 
-    const PAYLOAD: Payload =
-        Payload { messages: 6, size: 21, streams: 2, unordered: false, ppid: None, first: None };
+    const PAYLOAD: Payload = Payload { messages: 6, size: 21, streams: 2, ..Payload::PLAIN };
 
     fn accept(received: &mut Received, index: u64) -> Result<(), PayloadError> {
         let message = PAYLOAD.message(index);
@@ -268,6 +285,15 @@ mod tests {
         let small = PAYLOAD.message(0);
         assert_eq!(received.accept(0, payload.ppid(0), false, &small), Err(PayloadError::Size(21)));
         received.accept(0, payload.ppid(0), false, &payload.message(0)).unwrap();
+    }
+
+    #[test]
+    fn those_of_every_second_stream_may_be_twice_as_long() {
+        let payload = Payload { uneven: true, ..PAYLOAD };
+        let sizes: Vec<_> = (0..6).map(|index| payload.message(index).len()).collect();
+        assert_eq!(sizes, [21, 42, 21, 42, 21, 42]);
+        assert_eq!(payload.bytes(), 189);
+        assert_eq!((0..6).map(|n| payload.by_stream(n)).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
     }
 
     #[test]

@@ -13,23 +13,13 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 pub const PEER_TIMEOUT_SECONDS: u32 = 55;
 
 /// 10 MB in messages of one packet each.
-pub const BULK: Payload = Payload {
-    messages: 10_000,
-    size: 1_000,
-    streams: 1,
-    unordered: false,
-    ppid: None,
-    first: None,
-};
+pub const BULK: Payload = Payload { messages: 10_000, size: 1_000, ..Payload::PLAIN };
 /// Small messages that are bundled, on many streams.
-pub const SMALL: Payload =
-    Payload { messages: 2_000, size: 50, streams: 64, unordered: false, ppid: None, first: None };
+pub const SMALL: Payload = Payload { messages: 2_000, size: 50, streams: 64, ..Payload::PLAIN };
 /// 10 MB in messages of 46 fragments each.
-pub const LARGE: Payload =
-    Payload { messages: 160, size: 65_536, streams: 4, unordered: false, ppid: None, first: None };
+pub const LARGE: Payload = Payload { messages: 160, size: 65_536, streams: 4, ..Payload::PLAIN };
 /// Enough for a test of how an association begins or ends.
-pub const BRIEF: Payload =
-    Payload { messages: 200, size: 1_000, streams: 2, unordered: false, ppid: None, first: None };
+pub const BRIEF: Payload = Payload { messages: 200, size: 1_000, streams: 2, ..Payload::PLAIN };
 
 /// What a peer reports when it received and sent all of `payload`.
 pub fn all_of(payload: Payload, end: &str) -> PeerReport {

@@ -269,22 +269,27 @@ impl<S: Stack> Peer<S> {
             if Some(self.sent) == self.options.reset_at && !self.has_reset() {
                 break;
             }
+            let index =
+                if self.options.by_stream { payload.by_stream(self.sent) } else { self.sent };
             // RFC 9260 §6.5: the other streams do not exist before they were added.
-            if payload.stream(self.sent) >= self.options.initial_streams {
+            if payload.stream(index) >= self.options.initial_streams {
                 break;
             }
             let message = Message {
-                stream: payload.stream(self.sent),
-                ppid: payload.ppid(self.sent),
-                payload: payload.message(self.sent),
+                stream: payload.stream(index),
+                ppid: payload.ppid(index),
+                payload: payload.message(index),
             };
             // The last one of each stream shows that all has come.
-            let last = self.sent + u64::from(payload.streams) >= payload.messages;
+            let last = index + u64::from(payload.streams) >= payload.messages;
             let policy = if last { Policy::Never } else { self.options.policy };
             if !self.stack.send(message, payload.unordered, policy) {
                 break;
             }
             self.sent += 1;
+            if self.options.by_stream && self.sent == payload.messages {
+                println!("QUEUED");
+            }
         }
     }
 

@@ -55,6 +55,10 @@ pub struct Options {
     pub partial: bool,
     /// Messages of several streams leave and come at a time (RFC 8260).
     pub interleaving: bool,
+    /// Streams share by weight: stream `n` has `n + 1` (RFC 8260 §3.6).
+    pub weighted: bool,
+    /// All messages of a stream are sent before those of the next one.
+    pub by_stream: bool,
     /// Packets without a checksum are taken (RFC 9653).
     pub zero_checksum: bool,
 }
@@ -72,6 +76,20 @@ pub enum Policy {
 
 /// Longer messages are refused.
 pub const MAX_MESSAGE: usize = 8 << 20;
+
+/// Whether streams are to share by weight, which is all that may be asked for.
+fn chooses(stack: &str, scheduler: &str, interleaving: bool) -> bool {
+    match (stack, interleaving, scheduler) {
+        ("dcsctp", true, "weighted-fair-queueing") => true,
+        ("dcsctp", true, other) => unsupported(&format!("dcsctp has no stream scheduler {other}")),
+        ("dcsctp", false, _) => unsupported(
+            "dcsctp has no call that chooses the stream scheduler of DATA chunks (RFC 8260 §3)",
+        ),
+        _ => unsupported(&format!(
+            "{stack} has no call that chooses a stream scheduler (RFC 8260 §3)"
+        )),
+    }
+}
 
 /// One address; the stacks here have one path.
 fn address(text: &str, stack: &str) -> IpAddr {
@@ -100,13 +118,13 @@ impl Options {
         let (mut ours, mut theirs) = (IpAddr::from(Ipv4Addr::LOCALHOST), None);
         let (mut udp, mut peer_udp, mut port, mut peer_port) = (0, 0, 5000, 5000);
         let (mut messages, mut send, mut receive) = (10_000, None, None);
-        let mut payload =
-            Payload { messages: 0, size: 1_000, streams: 1, unordered: false, ppid: None, first: None };
+        let mut payload = Payload { messages: 0, size: 1_000, ..Payload::PLAIN };
         let (mut mtu, mut duplex, mut timeout, mut close) = (1_500, false, 60, None);
         let (mut expect_abort, mut expect_restart) = (false, false);
         let (mut interval, mut burst) = (0, 1);
         let (mut initial_streams, mut reset_at, mut partial) = (None, None, false);
         let (mut interleaving, mut zero_checksum) = (false, false);
+        let (mut scheduler, mut by_stream) = (None, false);
         let mut policy = Policy::Never;
         while let Some(word) = words.next()? {
             match word {
@@ -121,11 +139,16 @@ impl Options {
                 Long("receive") => receive = Some(words.value()?.parse()?),
                 Long("size") => payload.size = words.value()?.parse()?,
                 Long("first") => payload.first = Some(words.value()?.parse()?),
+                Long("uneven") => payload.uneven = true,
+                Long("by-stream") => by_stream = true,
+                Long("scheduler") => scheduler = Some(words.value()?.string()?),
                 Long("streams") => payload.streams = words.value()?.parse()?,
                 Long("mtu") => mtu = words.value()?.parse()?,
                 Long("timeout") => timeout = words.value()?.parse()?,
                 Long("interval") => interval = words.value()?.parse()?,
                 Long("burst") => burst = words.value()?.parse()?,
+                // They have no limit here that messages of the cells would meet.
+                Long("send-buffer") => drop(words.value()?),
                 // The stacks here never let small messages wait for company.
                 Long("no-delay") => {}
                 Long("unordered") => payload.unordered = true,
@@ -151,7 +174,9 @@ impl Options {
                     "{stack} has no call for messages that make room for more important ones (RFC 7496 §3.2)"
                 )),
                 Long("add-streams") => {
-                    unsupported(&format!("{stack} has no call that adds streams (RFC 6525 §6.3.4)"));
+                    unsupported(&format!(
+                        "{stack} has no call that adds streams (RFC 6525 §6.3.4)"
+                    ));
                 }
                 Long("fast-failover") => unsupported(&format!("{stack} has no failover")),
                 Long("with") => match words.value()?.string()?.as_str() {
@@ -159,7 +184,9 @@ impl Options {
                         "{stack} has no call that authenticates chunks (RFC 4895)"
                     )),
                     "interleaving" if stack == "dcsctp" => interleaving = true,
-                    "interleaving" => unsupported(&format!("{stack} has no I-DATA chunks (RFC 8260)")),
+                    "interleaving" => {
+                        unsupported(&format!("{stack} has no I-DATA chunks (RFC 8260)"))
+                    }
                     "zero-checksum" if stack == "dcsctp" => zero_checksum = true,
                     "zero-checksum" => unsupported(&format!(
                         "{stack} has no packets without a checksum (RFC 9653)"
@@ -196,6 +223,7 @@ impl Options {
         {
             return Err("a number is out of range".into());
         }
+        let weighted = scheduler.is_some_and(|name| chooses(stack, &name, interleaving));
         let headers = if ours.is_ipv4() { 20 + 8 } else { 40 + 8 };
         Ok(Options {
             server,
@@ -218,6 +246,8 @@ impl Options {
             policy,
             partial,
             interleaving,
+            weighted,
+            by_stream,
             zero_checksum,
         })
     }

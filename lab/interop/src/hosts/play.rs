@@ -56,14 +56,7 @@ pub(super) fn play(cell: Cell, settings: &Settings) -> Outcome {
     let scene = Scene {
         cell,
         limit: settings.limit,
-        payload: Payload {
-            messages: settings.messages,
-            size: 1_000,
-            streams: 4,
-            unordered: false,
-            ppid: None,
-            first: None,
-        },
+        payload: Payload { messages: settings.messages, size: 1_000, streams: 4, ..Payload::PLAIN },
         network,
         ends: [End::default(), End::default()],
     };

@@ -16,8 +16,7 @@ use tresse_peers::Payload;
 use tresse_peers::traffic::{all_of, receive_all};
 
 /// Half of it is sent before the change of keys, and half after it.
-const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 /// What the peers have as well (`conformance/interop/peer.h`).
 const KEYS: [(u16, &[u8]); 2] = [(1, b"the first secret"), (2, b"the second secret")];
 

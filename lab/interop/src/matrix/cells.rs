@@ -14,7 +14,7 @@ use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
 use super::{
     Role, Subject, added, authenticated, damaged, interleaved, kept, marked, moving, partial,
-    prioritized, resets, searched, whole_reset, zero_checksum,
+    prioritized, resets, scheduled, searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -107,6 +107,10 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
         Subject::Interleaved => interleaved::sent(scene),
         Subject::InterleavedByPeer => interleaved::received(scene),
+        Subject::Schedulers | Subject::SchedulersInterleaved => scheduled::sent(scene),
+        Subject::SchedulersByPeer | Subject::SchedulersInterleavedByPeer => {
+            scheduled::received(scene);
+        }
         Subject::ZeroChecksum => zero_checksum::agreed(scene),
         Subject::ZeroChecksumOffered => zero_checksum::offered(scene),
         Subject::Moves => moving::by_tresse(scene),

@@ -8,8 +8,7 @@ use super::ends::{exchange, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use tresse_peers::Payload;
 
-const PAYLOAD: Payload =
-    Payload { messages: 1_500, size: 1_000, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 1_500, size: 1_000, streams: 4, ..Payload::PLAIN };
 /// Of all packets, how many are damaged.
 const DAMAGED: f64 = 0.02;
 

@@ -14,8 +14,7 @@ use super::scene::{Met, Plan, Scene};
 use tresse_peers::{Payload, PeerReport, Received, Unsupported};
 
 /// The small ones come in bursts while the large one is on its way.
-const PAYLOAD: Payload =
-    Payload { messages: 160, size: 500, first: None, streams: 4, unordered: false, ppid: None };
+const PAYLOAD: Payload = Payload { messages: 160, size: 500, streams: 4, ..Payload::PLAIN };
 const BURST: u64 = 8;
 const PAUSE: Duration = Duration::from_millis(10);
 /// This many of those that do not wait for the large one in its stream have to come before it.
@@ -89,7 +88,7 @@ fn receive_from_peer(scene: &Scene<'_>) {
 }
 
 /// Both have agreed.
-async fn meet(scene: &Scene<'_>, plan: &Plan) -> Met {
+pub(super) async fn meet(scene: &Scene<'_>, plan: &Plan) -> Met {
     let met = scene.meet(plan).await;
     let metrics = met.association.metrics();
     assert!(metrics.info.extensions.interleaving, "the peer does not interleave messages");

@@ -10,8 +10,7 @@ use tresse_peers::Payload;
 use tresse_peers::traffic::{all_of, receive_all, send_all};
 
 /// On several streams, so that something is handed over while something else is missing.
-const PAYLOAD: Payload =
-    Payload { messages: 1_000, size: 1_000, streams: 8, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 1_000, size: 1_000, streams: 8, ..Payload::PLAIN };
 
 /// Both ends acknowledge with NR-SACKs alone, name what they keep beyond a gap, and everything arrives.
 pub(super) fn play(scene: &Scene<'_>) {

@@ -8,8 +8,7 @@ use super::scene::{Plan, Scene};
 use super::{Role, Stack};
 use tresse_peers::{Payload, Unsupported, command};
 
-const PAYLOAD: Payload =
-    Payload { messages: 3_000, size: 1_000, streams: 1, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 3_000, size: 1_000, ..Payload::PLAIN };
 /// Of this many packets that may be marked one is.
 const ONE_OF: u32 = 50;
 

@@ -19,6 +19,7 @@ mod report;
 mod resets;
 mod run;
 mod scene;
+mod scheduled;
 mod searched;
 mod whole_reset;
 mod zero_checksum;
@@ -124,6 +125,14 @@ pub enum Subject {
     Interleaved,
     /// One of the peer.
     InterleavedByPeer,
+    /// Tresse sends with each of its stream schedulers (RFC 8260).
+    Schedulers,
+    /// The peer sends with each of its own.
+    SchedulersByPeer,
+    /// As `schedulers`, with I-DATA chunks.
+    SchedulersInterleaved,
+    /// As `schedulers-by-peer`, with I-DATA chunks.
+    SchedulersInterleavedByPeer,
     /// Packets have no checksum, as both ends want it (RFC 9653).
     ZeroChecksum,
     /// Tresse alone wants that.
@@ -187,6 +196,10 @@ impl Subject {
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
             Subject::Interleaved => "small ones in between a large message of Tresse",
             Subject::InterleavedByPeer => "small ones in between a large message of the peer",
+            Subject::Schedulers => "schedulers of Tresse",
+            Subject::SchedulersByPeer => "schedulers of the peer",
+            Subject::SchedulersInterleaved => "schedulers of Tresse, in I-DATA chunks",
+            Subject::SchedulersInterleavedByPeer => "schedulers of the peer, in I-DATA chunks",
             Subject::ZeroChecksum => "packets without a checksum",
             Subject::ZeroChecksumOffered => "the same, offered by Tresse alone",
             Subject::Moves => "addresses of Tresse deleted, added, preferred",
@@ -223,6 +236,10 @@ impl Subject {
             }
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
+            Subject::Schedulers
+            | Subject::SchedulersByPeer
+            | Subject::SchedulersInterleaved
+            | Subject::SchedulersInterleavedByPeer => Some("Stream schedulers, RFC 8260 §3"),
             Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
             Subject::Moves | Subject::MovesByPeer => Some("ASCONF, RFC 5061"),
             Subject::Marked => Some("ECN, RFC 4960 Appendix A"),

@@ -16,8 +16,7 @@ use tresse_peers::traffic::{all_of, receive_all};
 use tresse_peers::{Payload, drop_packets};
 
 /// It takes two seconds.
-const PAYLOAD: Payload =
-    Payload { messages: 1_600, size: 500, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 1_600, size: 500, streams: 4, ..Payload::PLAIN };
 const BURST: u64 = 8;
 const INTERVAL: Duration = Duration::from_millis(10);
 /// From this message on the peer changes its addresses, once in this many messages (`conformance/interop/extensions.h`).

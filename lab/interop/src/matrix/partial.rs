@@ -16,8 +16,7 @@ use tresse_peers::{Payload, PeerReport, Received, Unsupported};
 /// Shorter than the round trip: what is lost is given up.
 pub(super) const LIFETIME: Duration = Duration::from_millis(30);
 /// One packet holds two messages.
-const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 pub(super) const BURST: u64 = 8;
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 

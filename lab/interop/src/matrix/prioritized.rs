@@ -14,8 +14,7 @@ use tresse_peers::{Payload, Unsupported};
 use tresse_wire::Chunk;
 
 /// Half of it does not matter, and the link takes about half of it in the time that it is sent in.
-const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 const RATE_KBPS: f64 = 800.0;
 /// What may wait at the sender: its buffer is full most of the time.
 const BUFFER: usize = 32_768;

@@ -18,7 +18,7 @@ use tresse_peers::{Payload, PeerReport, Received, Unsupported};
 
 /// Half of it is sent before the reset, or a part, and the rest after it.
 pub(super) const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
+    Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 /// Messages that are sent at once, and from one of these bursts to the next: in between nothing is under way, for a stream
 /// is reset only then.
 const BURST: u64 = 8;

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
+use tresse::profile::StreamScheduler;
 use tresse::{
     Association, AssociationConfig, Authentication, Carrier, Config, ConnectError, Endpoint,
     EndpointConfig, MtuDiscovery, Profile,
@@ -71,6 +72,10 @@ pub(super) struct Plan {
     pub(super) whole_resets: bool,
     /// Bytes that may wait at Tresse, if not the usual ones.
     pub(super) send_buffer: Option<usize>,
+    /// Bytes that Tresse takes before its application reads, if not the usual ones.
+    pub(super) receive_buffer: Option<u32>,
+    /// Which stream of Tresse sends next, if it is not the usual scheduler that says so.
+    pub(super) scheduler: Option<StreamScheduler>,
     /// Settings of Tresse's profile beyond the usual ones.
     pub(super) overrides: &'static str,
 }
@@ -96,6 +101,8 @@ impl Plan {
             curious: false,
             whole_resets: false,
             send_buffer: None,
+            receive_buffer: None,
+            scheduler: None,
             overrides: "",
         }
     }
@@ -110,6 +117,11 @@ fn two_networks() -> Result<[Namespace; 2], Unavailable> {
     Ok([here, there])
 }
 
+fn ports_of_guest(lab: &Lab) -> (u16, u16) {
+    let port = lab.port();
+    (port, port + CLIENT_OFFSET)
+}
+
 /// A cell while it is played.
 pub(super) struct Scene<'a> {
     pub(super) cell: Cell,
@@ -121,7 +133,8 @@ pub(super) struct Scene<'a> {
     /// Where Tresse and a peer of this host have two paths.
     network: Option<[Namespace; 2]>,
     /// SCTP ports of the server and of the client.
-    ports: (u16, u16),
+    ports: std::cell::Cell<(u16, u16)>,
+    lab: &'a Lab,
     /// UDP ports of Tresse and of the peer.
     udp: (u16, u16),
 }
@@ -152,8 +165,7 @@ impl<'a> Scene<'a> {
             let guest = lab.guest()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             guest.reset();
             guest.run(&format!("sysctl -qw net.sctp.udp_port={GUEST_UDP}"));
-            let port = lab.port();
-            (Host::Guest(guest), (port, port + CLIENT_OFFSET), GUEST_UDP)
+            (Host::Guest(guest), ports_of_guest(lab), GUEST_UDP)
         } else {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
@@ -181,9 +193,18 @@ impl<'a> Scene<'a> {
             words: Words::default(),
             network,
             host,
-            ports,
+            ports: ports.into(),
+            lab,
             udp: (udp(), peer_udp),
         })
+    }
+
+    /// What comes is another association: a kernel may not have let go of the ports of the one before.
+    pub(super) fn begin_anew(&self) {
+        self.recorder.clear();
+        if self.is_guest() {
+            self.ports.set(ports_of_guest(self.lab));
+        }
     }
 
     /// `quick`, or `full` if all data is to be moved.
@@ -233,7 +254,11 @@ impl<'a> Scene<'a> {
         } else {
             plan.overrides
         };
-        let profile = Profile::tresse().with_overrides(overrides).expect("the parameters exist");
+        let profile = Profile::tresse().with_overrides(overrides);
+        let mut profile = profile.expect("the parameters exist");
+        if let Some(scheduler) = plan.scheduler {
+            profile.streams.scheduler = scheduler;
+        }
         let profile = profile.into();
         let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
         let mut config =
@@ -245,6 +270,9 @@ impl<'a> Scene<'a> {
         config.reconfiguration.reset_association = plan.whole_resets;
         if plan.wide {
             config.mtu_discovery = MtuDiscovery::probes(usize::from(WIDE));
+        }
+        if let Some(bytes) = plan.receive_buffer {
+            config.receive_buffer = bytes;
         }
         if let Some(bytes) = plan.send_buffer {
             config.send_buffer = bytes;
@@ -271,7 +299,7 @@ impl<'a> Scene<'a> {
             Carrier::RawIp { local: ours }
         };
         let server = self.cell.role == Role::Server;
-        let local_port = if server { self.ports.0 } else { self.ports.1 };
+        let local_port = if server { self.ports.get().0 } else { self.ports.get().1 };
         let association = self.association(plan);
         let sctp =
             EndpointConfig { local_port, accept: server, association, ..EndpointConfig::default() };
@@ -297,8 +325,8 @@ impl<'a> Scene<'a> {
         };
         let Payload { messages, size, streams, unordered, .. } = plan.payload;
         let (role, port, peer_port) = match self.cell.role {
-            Role::Client => ("server", self.ports.0, self.ports.1),
-            Role::Server => ("client", self.ports.1, self.ports.0),
+            Role::Client => ("server", self.ports.get().0, self.ports.get().1),
+            Role::Server => ("client", self.ports.get().1, self.ports.get().0),
         };
         let mut words = format!(
             "{role} --address {} --port {port} --peer-port {peer_port} --messages {messages} \
@@ -382,7 +410,7 @@ impl<'a> Scene<'a> {
             Some(relay) => (relay.address(), relay.port()),
             None => (server.ip(), server.port()),
         };
-        let peer = (SocketAddr::new(address, udp), self.ports.0);
+        let peer = (SocketAddr::new(address, udp), self.ports.get().0);
         (endpoint.connect_with(peer, self.association(plan)).await, relay)
     }
 

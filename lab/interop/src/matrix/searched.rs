@@ -11,8 +11,7 @@ use tresse_peers::traffic::{all_of, receive_all};
 use tresse_peers::{Payload, PeerReport, Unsupported, WIDE};
 
 /// Messages that take several packets of any size.
-const PAYLOAD: Payload =
-    Payload { messages: 200, size: 20_000, streams: 4, unordered: false, ppid: None, first: None };
+const PAYLOAD: Payload = Payload { messages: 200, size: 20_000, streams: 4, ..Payload::PLAIN };
 /// What is used before anything is known (RFC 8899 §5.1.2).
 const BASE: usize = 1_280;
 /// The search is over when nothing new was found for so long: longer than a few probes that are not answered take.

@@ -8,8 +8,7 @@ use super::scene::{Plan, Scene};
 use tresse_peers::Payload;
 use tresse_peers::traffic::{all_of, receive_all, send_all};
 
-const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, first: None, unordered: false, ppid: None };
+const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 
 /// Both ends offer it.
 pub(super) fn agreed(scene: &Scene<'_>) {

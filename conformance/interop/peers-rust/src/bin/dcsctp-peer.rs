@@ -160,7 +160,12 @@ fn main() {
     } else {
         usual
     };
-    let socket = dcsctp::new_socket("peer", &settings);
+    let mut socket = dcsctp::new_socket("peer", &settings);
+    if options.weighted {
+        for stream in 0..options.send.streams {
+            socket.set_stream_priority(StreamId(stream), stream + 1);
+        }
+    }
     let (packets, events) = (VecDeque::new(), VecDeque::new());
     run(options, Dcsctp { socket, start: Instant::now(), packets, events, reset: false });
 }
