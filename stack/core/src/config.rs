@@ -214,7 +214,7 @@ pub struct AssociationConfig {
     /// Adaptation Layer Indication that the peer is told in INIT or INIT ACK (RFC 5061 §4.2.6), if
     /// any. Default `None`: the parameter is left out.
     pub adaptation: Option<u32>,
-    /// Extensions that the peer is offered. Default: all but authentication.
+    /// Extensions that the peer is offered. Default: partial reliability and stream reconfiguration.
     pub extensions: Extensions,
     /// The peer is told when the addresses of our host change ([`Endpoint::set_host_addresses`](crate::Endpoint::set_host_addresses)),
     /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.24): new ones are added where the

@@ -162,8 +162,8 @@ pub enum ReconfigurationError {
     /// No streams were asked for.
     #[error("no streams are to be added")]
     Nothing,
-    /// The association was reset less than 30 seconds ago (RFC 6525 §5.1.4).
-    #[error("an association may be reset once in 30 seconds")]
+    /// That was asked for less than 30 seconds ago, whatever the answer was (RFC 6525 §5.1.4).
+    #[error("the reset of an association may be asked for once in 30 seconds")]
     TooSoon,
 }
 

@@ -262,9 +262,8 @@ impl Association {
         self.inner.shared.lock().closed(self.inner.id)
     }
 
-    /// Waits for the next notification: `PathChanged`, `PeerError`, `Restarted`, `PeerShutdown`,
-    /// `StreamsReset`, `AssociationReset`, `StreamsAdded`, `AddressChanged`, `PeerAddressAdded`, `PeerAddressRemoved`, and `Closed`
-    /// as the last one; then `None`. The newest 64 are kept for a reader that is late; [`events_missed`](Self::events_missed)
+    /// Waits for the next notification, which is any [`Event`] of those that no other call tells: of paths, addresses and keys, of
+    /// messages that were given up, of streams, of the peer, and `Closed` as the last one; then `None`. The newest 64 are kept for a reader that is late; [`events_missed`](Self::events_missed)
     /// counts the others.
     ///
     /// The end is no error here: it is the last event, and [`close_reason`](Self::close_reason) tells it for good.
@@ -416,13 +415,13 @@ impl Association {
     ///
     /// # Errors
     /// See [`ReconfigurationError`]: [`TooSoon`](ReconfigurationError::TooSoon) if less than 30 seconds have passed since the
-    /// last reset (RFC 6525 §5.1.4).
+    /// last such request, whatever the answer was (RFC 6525 §5.1.4).
     pub fn reset_association(&self) -> Result<(), ReconfigurationError> {
         self.inner.shared.act(|state, now| state.core.reset_association(now, self.inner.id))
     }
 
     /// Asks for this many more streams, outgoing and incoming ones (RFC 6525 §5.1.5). [`Event::StreamsAdded`] tells what became
-    /// of it; they may be used from then on.
+    /// of it; they may be used from then on. Who asks for both is told of each, as the peer answers them.
     ///
     /// # Errors
     /// See [`ReconfigurationError`].

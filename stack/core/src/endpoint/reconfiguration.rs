@@ -33,7 +33,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// See [`ReconfigurationError`]: [`TooSoon`](ReconfigurationError::TooSoon) if less than 30 seconds have passed since the
-    /// last reset (RFC 6525 §5.1.4).
+    /// last such request, whatever the answer was (RFC 6525 §5.1.4).
     pub fn reset_association(
         &mut self,
         now: Time,
