@@ -147,6 +147,9 @@ pub const SCTP_NOTIFICATIONS_STOPPED_EVENT: i32 = 0x83f3;
 pub const SCTP_PARTIAL_DELIVERY_ABORTED: i32 = 0;
 pub const SCTP_DATA_UNSENT: i32 = 0;
 pub const SCTP_DATA_SENT: i32 = 1;
+/// `sinfo_flags` and `snd_flags` of what comes back: the end of a message, or all of it (RFC 6458 §6.1.11).
+pub const SCTP_DATA_LAST_FRAG: i32 = 1;
+pub const SCTP_DATA_NOT_FRAG: i32 = 3;
 
 /// SCTP_ENABLE_STREAM_RESET: what peers may ask for (RFC 6525 §6.3.1).
 pub const SCTP_ENABLE_RESET_STREAM_REQ: i32 = 1;

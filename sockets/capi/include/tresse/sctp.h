@@ -324,6 +324,13 @@ extern "C" {
 #define SCTP_DATA_SENT 1
 
 /**
+ * `sinfo_flags` and `snd_flags` of what comes back: the end of a message, or all of it (RFC 6458 §6.1.11).
+ */
+#define SCTP_DATA_LAST_FRAG 1
+
+#define SCTP_DATA_NOT_FRAG 3
+
+/**
  * SCTP_ENABLE_STREAM_RESET: what peers may ask for (RFC 6525 §6.3.1).
  */
 #define SCTP_ENABLE_RESET_STREAM_REQ 1

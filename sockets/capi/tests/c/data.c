@@ -313,6 +313,8 @@ static void failing(void)
 	CHECK(n == (ssize_t)(sizeof *failed + SIZE));
 	CHECK(message.msg_flags & MSG_NOTIFICATION && message.msg_flags & MSG_EOR);
 	CHECK(failed->ssf_type == SCTP_SEND_FAILED_EVENT && failed->ssf_length == (uint32_t)n);
+	/* SCTP_DATA_NOT_FRAG. */
+	CHECK(failed->ssfe_info.snd_flags == 3);
 	CHECK(memcmp(back + sizeof *failed, block, SIZE) == 0);
 	int server = listener(SOCK_SEQPACKET, PORT);
 	CHECK(sendto(fd, "x", 1, 0, (struct sockaddr *)&to, len) == 1);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tresse::{AuthenticationEvent, ReconfigurationOutcome, ResetDirection, SendFailure, StreamId};
 
 use super::exposure::AddressState;
-use tresse_socket_protocol::abi::{Struct, sinfo};
+use tresse_socket_protocol::abi::Struct;
 
 pub(crate) use tresse_socket_protocol::options::event;
 
@@ -96,6 +96,14 @@ const fn outcome_flags(outcome: ReconfigurationOutcome) -> u16 {
     }
 }
 
+/// `sinfo_flags` and `snd_flags` of a message that comes back: SCTP_DATA_NOT_FRAG, for all of it is there. As in Linux they
+/// are those of its DATA chunk, in which U is another bit than SCTP_UNORDERED.
+const fn whole_flags(unordered: bool) -> u16 {
+    const NOT_FRAG: u16 = 3;
+    const U: u16 = 4;
+    if unordered { NOT_FRAG | U } else { NOT_FRAG }
+}
+
 impl Notification<'_> {
     pub(crate) fn event(&self) -> u16 {
         match self {
@@ -180,7 +188,7 @@ impl Notification<'_> {
             }
             // The cause is left 0: RFC 6458 §6.1.11 names none, and Linux has 0 too.
             Notification::SendFailed(SendFailure { message, context, .. }) => {
-                let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
+                let flags = whole_flags(message.unordered);
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
                 s.u32(0).u16(message.stream.0).u16(flags).u32(ppid).u32(*context);
                 s.u32(association).u32(association).bytes(&message.payload);
@@ -189,7 +197,7 @@ impl Notification<'_> {
                 s.bytes(&cause.to_be_bytes()).u16(0).u32(association).bytes(value);
             }
             Notification::OldSendFailed(SendFailure { message, context, .. }) => {
-                let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
+                let flags = whole_flags(message.unordered);
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
                 s.u32(0).u16(message.stream.0).u16(0).u16(flags).u16(0).u32(ppid);
                 s.u32(*context).u32(0).u32(0).u32(0).u32(association);
@@ -239,7 +247,39 @@ impl Notification<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tresse::{Message, Ppid};
     use tresse_socket_protocol::abi::Fields;
+
+    #[test]
+    fn each_begins_with_its_type() {
+        let address = "192.0.2.1:5".parse().unwrap();
+        let message = Message {
+            stream: StreamId(0),
+            ppid: Ppid(0),
+            unordered: false,
+            payload: Default::default(),
+        };
+        let failure = SendFailure { message, context: 0, sent: false };
+        let change = Change::Lost;
+        let none = AuthenticationEvent::NotSupported;
+        for (told, kind) in [
+            (Notification::Association(Change::Up, (1, 1)), 0x8001),
+            (Notification::Ended { change, cause: 0, value: b"" }, 0x8001),
+            (Notification::PathChanged { address, state: AddressState::Added }, 0x8002),
+            (Notification::OldSendFailed(&failure), 0x8003),
+            (Notification::RemoteError { cause: 7, value: b"" }, 0x8004),
+            (Notification::Shutdown, 0x8005),
+            (Notification::PartialDeliveryAborted { stream: 3, ssn: 4 }, 0x8006),
+            (Notification::Adaptation(1), 0x8007),
+            (Notification::Authentication(none), 0x8008),
+            (Notification::SenderDry, 0x8009),
+            (Notification::SendFailed(&failure), 0x800d),
+        ] {
+            let bytes = told.encode(9);
+            assert_eq!(Fields(&bytes).u16(0), kind);
+            assert_eq!(Fields(&bytes).u32(4) as usize, bytes.len(), "{kind:x}");
+        }
+    }
 
     #[test]
     fn sizes_are_those_of_the_header() {
@@ -287,6 +327,24 @@ mod tests {
             let f = Fields(&event);
             assert_eq!((event.len(), f.u16(0), f.u32(4), f.u32(16)), (20, 0x8008, 20, 9));
             assert_eq!((f.u16(8), f.u16(10), f.u32(12)), told);
+        }
+        let message = Message {
+            stream: StreamId(3),
+            ppid: Ppid(7),
+            unordered: false,
+            payload: b"text".as_slice().into(),
+        };
+        for (unordered, told) in [(false, 3), (true, 7)] {
+            let message = Message { unordered, ..message.clone() };
+            let failure = SendFailure { message, context: 8, sent: true };
+            let new = Notification::SendFailed(&failure).encode(9);
+            let f = Fields(&new);
+            assert_eq!((new.len(), f.u16(2), f.u16(12), f.u16(14)), (36, 1, 3, told));
+            assert_eq!((f.u32(20), f.u32(28), &new[32..]), (8, 9, &b"text"[..]));
+            let old = Notification::OldSendFailed(&failure).encode(9);
+            let f = Fields(&old);
+            assert_eq!((old.len(), f.u16(2), f.u16(12), f.u16(16)), (52, 1, 3, told));
+            assert_eq!((f.u32(24), f.u32(44), &old[48..]), (8, 9, &b"text"[..]));
         }
         let error = Notification::RemoteError { cause: 7, value: b"abc" }.encode(9);
         assert_eq!((error.len(), Fields(&error).u32(12)), (19, 9));
