@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use tresse::AddressChange;
 
+use super::socket::Socket;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{canonical, errno};
 
@@ -95,10 +96,10 @@ impl Engine {
     fn check_free(&self, id: u64, ips: &[IpAddr], port: u16) -> Fallible<()> {
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
         let taken = self.sockets.iter().any(|(other_id, other)| {
-            let shared = socket.options.reuse_port && other.options.reuse_port
-                || socket.options.reuse_address
-                    && other.options.reuse_address
-                    && other.backlog.is_none();
+            let reuses =
+                |socket: &Socket| socket.options.reuse_address || socket.options.reuse_port;
+            let shared = socket.options.share_port && other.options.share_port
+                || reuses(socket) && reuses(other) && other.backlog.is_none();
             *other_id != id
                 && other.port == Some(port)
                 && !shared
@@ -106,6 +107,21 @@ impl Engine {
         });
         //= RFC 9260 1.3-3
         if taken { Err(errno::EADDRINUSE) } else { Ok(()) }
+    }
+
+    /// RFC 6458 §8.1.27: "At most one socket being bound to the same port may be listening"; with SO_REUSEPORT several may.
+    pub(super) fn check_only_listener(&self, id: u64) -> Fallible<()> {
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let mine = (&socket.bound[..], !socket.options.v6_only);
+        let another = self.sockets.iter().any(|(other_id, other)| {
+            *other_id != id
+                && other.backlog.is_some()
+                && socket.port.is_some()
+                && other.port == socket.port
+                && !(socket.options.share_port && other.options.share_port)
+                && overlap(mine, (&other.bound, !other.options.v6_only))
+        });
+        if another { Err(errno::EADDRINUSE) } else { Ok(()) }
     }
 
     /// A random dynamic port (RFC 6335 §6) that nobody has.

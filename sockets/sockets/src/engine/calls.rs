@@ -271,7 +271,9 @@ impl Engine {
             // RFC 6458 §3.1.3: a backlog of 0 ends listening; in Linux that of a one-to-one socket, too.
             socket.backlog = None;
         } else {
-            socket.backlog = Some(usize::try_from(backlog).unwrap_or(0).clamp(1, 4096));
+            let room = usize::try_from(backlog).unwrap_or(0).clamp(1, 4096);
+            self.check_only_listener(id)?;
+            self.socket(id)?.backlog = Some(room);
         }
         self.auto_bind(id)?;
         let socket = self.socket(id)?;

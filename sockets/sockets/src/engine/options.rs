@@ -42,6 +42,8 @@ pub(crate) struct Options {
     pub(super) reuse_address: bool,
     pub(super) reuse_port: bool,
     /// Seconds of SO_LINGER, if on.
+    /// SO_REUSEPORT: several may listen.
+    pub(super) share_port: bool,
     pub(super) linger: Option<u32>,
     /// SCTP_REMOTE_UDP_ENCAPS_PORT, if set.
     pub(super) peer_udp_port: Option<u16>,
@@ -89,6 +91,7 @@ impl Options {
             reuse_address: false,
             reuse_port: false,
             linger: None,
+            share_port: false,
             peer_udp_port: None,
             receive_buffer,
             max_init_timeout: 60_000,

@@ -154,7 +154,7 @@ impl Engine {
         let options = &mut socket.options;
         match option {
             name::SO_REUSEADDR => options.reuse_address = f.u32(0) != 0,
-            name::SO_REUSEPORT => options.reuse_port = f.u32(0) != 0,
+            name::SO_REUSEPORT => options.share_port = f.u32(0) != 0,
             name::SO_LINGER => {
                 options.linger = (at_least(value, 8)?.u32(0) != 0).then(|| f.u32(4));
             }
@@ -198,7 +198,7 @@ impl Engine {
             name::SO_DOMAIN => int(if socket.v6 { AF_INET6 } else { AF_INET } as u32),
             name::SO_ACCEPTCONN => int(u32::from(socket.backlog.is_some())),
             name::SO_REUSEADDR => int(u32::from(options.reuse_address)),
-            name::SO_REUSEPORT => int(u32::from(options.reuse_port)),
+            name::SO_REUSEPORT => int(u32::from(options.share_port)),
             name::SO_SNDBUF => int(options.config.send_buffer as u32),
             name::SO_RCVBUF => int(options.receive_buffer),
             name::SO_LINGER => {

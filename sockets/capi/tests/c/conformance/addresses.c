@@ -639,6 +639,34 @@ CASE(reuse_address_of_a_listener)
 
 CASE(port_of_a_closed_listener_is_free)
 {
+/* Options that let several sockets have a port: all have to be set on each, and whether more than one may listen. */
+static const struct sharing {
+	const char *label;
+	int level, option;
+	bool both_listen;
+} sharings[] = {
+	{ "reuse_address", SOL_SOCKET, SO_REUSEADDR, false },
+	{ "sctp_reuse_port", IPPROTO_SCTP, SCTP_REUSE_PORT, false },
+	{ "reuse_port", SOL_SOCKET, SO_REUSEPORT, true },
+};
+
+EACH(port_of_several, sharings)
+{
+	struct sockaddr_in at;
+	int first = new_socket(ONE), second = new_socket(ONE);
+	socklen_t len = address(&at, loopback(), 0);
+	WORKS(set_int(first, row->level, row->option, 1));
+	WORKS(bind(first, (struct sockaddr *)&at, len));
+	address(&at, loopback(), port(first));
+	FAILS(bind(second, (struct sockaddr *)&at, len), EADDRINUSE);
+	WORKS(set_int(second, row->level, row->option, 1));
+	WORKS(bind(second, (struct sockaddr *)&at, len));
+	WORKS(listen(second, 5));
+	FAILS(listen(first, 5), row->both_listen ? 0 : EADDRINUSE);
+	if (row->level == IPPROTO_SCTP)
+		FAILS(set_int(first, row->level, row->option, 0), EFAULT);
+}
+
 	struct sockaddr_in at;
 	int first = listening(ONE), second = new_socket(ONE);
 	socklen_t len = address(&at, loopback(), port(first));

@@ -316,3 +316,29 @@ fn what_the_statistics_count_can_be_read() {
         }
     });
 }
+
+/// RFC 6458 §8.1.27: all sockets of a port have set the option, and one of them listens at most. With SO_REUSEPORT all may.
+#[test]
+fn several_sockets_have_a_port() {
+    with_engine(|path| {
+        let rows = [((SCTP, 36), false), ((SOL_SOCKET, 2), false), ((SOL_SOCKET, 15), true)];
+        for (at, (option, all_listen)) in rows.into_iter().enumerate() {
+            let (one, other) =
+                (Client::socket(path, SOCK_STREAM), Client::socket(path, SOCK_STREAM));
+            let address = format!("127.0.0.1:{}", 7010 + at);
+            one.set(option, &words(&[1])).unwrap();
+            one.bind(&address).unwrap();
+            assert_eq!(other.bind(&address), Err(errno::EADDRINUSE));
+            other.set(option, &words(&[1])).unwrap();
+            other.bind(&address).unwrap();
+            let listen = |socket: &Client| socket.call(Op::Listen, 5, 0, &[]).map(|_| ());
+            assert_eq!(listen(&other), Ok(()));
+            assert_eq!(listen(&other), Ok(()), "again");
+            let second = if all_listen { Ok(()) } else { Err(errno::EADDRINUSE) };
+            assert_eq!(listen(&one), second, "{option:?}");
+        }
+        let bound = Client::socket(path, SOCK_STREAM);
+        bound.bind("127.0.0.1:7020").unwrap();
+        assert_eq!(bound.set((SCTP, 36), &words(&[1])), Err(errno::EFAULT), "too late");
+    });
+}
