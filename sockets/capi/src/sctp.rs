@@ -8,6 +8,7 @@ use libc::{iovec, sa_family_t, size_t, sockaddr, socklen_t, ssize_t};
 use tresse_client as client;
 use tresse_client::{Fallible, Outgoing, Received, Sock, give, give_int};
 use tresse_socket_protocol::abi::{Fields, SCTP, sinfo, sockaddr_len};
+use tresse_socket_protocol::opening::Opening;
 use tresse_socket_protocol::options::association_at;
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
@@ -281,7 +282,8 @@ fn send(
         }
         header.address = list.first().copied().filter(|_| over);
     }
-    client::send(sd, &sock, &Outgoing { header, iov, flags, more: &[] })
+    let opening = &Opening::default();
+    client::send(sd, &sock, &Outgoing { header, iov, flags, opening })
 }
 
 /// `sctp_sendv` (RFC 6458 §9.12): sends a message with what `info`, of the type `infotype`, says.
@@ -366,11 +368,8 @@ pub unsafe extern "C" fn tresse_sctp_sendmsg(
             address,
             ..said()
         };
-        client::send(
-            sd,
-            &sock,
-            &Outgoing { header, iov: &client::one(msg, len), flags: 0, more: &[] },
-        )
+        let (iov, opening) = (&client::one(msg, len), &Opening::default());
+        client::send(sd, &sock, &Outgoing { header, iov, flags: 0, opening })
     };
     give(run())
 }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use libc::iovec;
 use tresse_socket_protocol::abi::{Fields, SCTP, Struct, sinfo};
+use tresse_socket_protocol::opening::Opening;
 use tresse_socket_protocol::protocol::{RxHeader, TxHeader, flag, kind};
 
 use crate::Fallible;
@@ -91,14 +92,14 @@ pub(crate) fn part(iov: &[iovec], mut skip: usize, mut len: usize) -> impl Itera
     })
 }
 
-/// Reads what goes with a message to send; `more` gets addresses besides that of the header.
+/// Reads what goes with a message to send; `opening` gets what is said of the association that it may open.
 ///
 /// # Errors
 /// `EINVAL` for ancillary data that is cut short or cannot be honoured.
 pub(crate) fn read_ancillary(
     mut ancillary: &[u8],
     header: &mut TxHeader,
-    more: &mut Vec<SocketAddr>,
+    opening: &mut Opening,
 ) -> Fallible<()> {
     while ancillary.len() >= CMSG_HEADER {
         let f = Fields(ancillary);
@@ -112,19 +113,14 @@ pub(crate) fn read_ancillary(
             (f.u32(size_of::<usize>()) as i32, f.u32(size_of::<usize>() + 4) as i32);
         let data = &ancillary[CMSG_HEADER..len];
         if level == SCTP {
-            read_one(kind, data, header, more)?;
+            read_one(kind, data, header, opening)?;
         }
         ancillary = &ancillary[align(len).min(ancillary.len())..];
     }
     Ok(())
 }
 
-fn read_one(
-    kind: i32,
-    data: &[u8],
-    header: &mut TxHeader,
-    more: &mut Vec<SocketAddr>,
-) -> Fallible<()> {
+fn read_one(kind: i32, data: &[u8], header: &mut TxHeader, opening: &mut Opening) -> Fallible<()> {
     let f = Fields(data);
     let needed = match kind {
         cmsg::SNDRCV => 32,
@@ -173,12 +169,12 @@ fn read_one(
             // RFC 6458 §5.3.9: the port is that of the destination. Further addresses are those of an
             // association that the message opens.
             match header.address {
-                Some(first) => more.push(SocketAddr::new(ip, first.port())),
+                Some(first) => opening.more.push(SocketAddr::new(ip, first.port())),
                 None => header.address = Some(SocketAddr::new(ip, 0)),
             }
         }
         cmsg::AUTHINFO => set_key(header, f.u16(0)),
-        _ => {}
+        _ => opening.init.copy_from_slice(data),
     }
     Ok(())
 }
@@ -319,22 +315,24 @@ mod tests {
         ancillary.append(cmsg::SNDINFO, &info.0);
         ancillary.append(cmsg::DSTADDRV4, &[192, 0, 2, 1]);
         ancillary.append(cmsg::AUTHINFO, &300u16.to_ne_bytes());
+        ancillary.append(cmsg::INIT, &[1, 2, 3, 4, 5, 6, 7, 8]);
         let mut ancillary = ancillary.bytes;
         let port = Some("[::]:80".parse().unwrap());
         let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
-        let mut more = Vec::new();
-        read_ancillary(&ancillary, &mut header, &mut more).unwrap();
+        let mut opening = Opening::default();
+        read_ancillary(&ancillary, &mut header, &mut opening).unwrap();
         assert_eq!((header.stream, header.sinfo_flags, header.ppid), (7, 1, 0x0102));
         assert_eq!((header.context, header.association, header.flags), (5, 9, flag::KEY));
         assert_eq!(header.key, 300);
         assert_eq!(header.address, port);
-        assert_eq!(more, ["192.0.2.1:80".parse().unwrap()]);
+        assert_eq!(opening.more, ["192.0.2.1:80".parse().unwrap()]);
+        assert_eq!(opening.init, [1, 2, 3, 4, 5, 6, 7, 8]);
         for len in 1..ancillary.len() {
             // Never a panic.
-            let _ = read_ancillary(&ancillary[..len], &mut header, &mut more);
+            let _ = read_ancillary(&ancillary[..len], &mut header, &mut opening);
         }
         ancillary[0] = 3;
-        assert_eq!(read_ancillary(&ancillary, &mut header, &mut more), Err(libc::EINVAL));
+        assert_eq!(read_ancillary(&ancillary, &mut header, &mut opening), Err(libc::EINVAL));
     }
 
     #[test]
@@ -390,7 +388,7 @@ mod tests {
             parts.iter().for_each(|(kind, data)| ancillary.append(*kind, data));
             let flags = flag::DEFAULTS | flag::DEFAULT_RELIABILITY;
             let mut header = TxHeader { flags, ..TxHeader::default() };
-            read_ancillary(&ancillary.bytes, &mut header, &mut Vec::new())?;
+            read_ancillary(&ancillary.bytes, &mut header, &mut Opening::default())?;
             Ok((header.flags, header.sinfo_flags, header.pr_value))
         };
         let priority = prinfo(sinfo::PR_PRIO, 3);

@@ -12,8 +12,9 @@ use rustix::net::sockopt::{
     Timeout, set_socket_send_buffer_size, socket_send_buffer_size, socket_timeout,
 };
 use tresse_socket_protocol::abi::{Fields, sinfo};
+use tresse_socket_protocol::opening::Opening;
 use tresse_socket_protocol::protocol::{
-    HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, encode_addresses, flag, kind,
+    HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, flag, kind,
 };
 
 use crate::descriptor::{blocks, borrow, fill};
@@ -43,8 +44,8 @@ pub struct Outgoing<'a> {
     pub iov: &'a [iovec],
     /// As given to `sendmsg`.
     pub flags: i32,
-    /// Addresses of the peer besides that of the header, if this is to open an association.
-    pub more: &'a [SocketAddr],
+    /// What this says of the association, if it is to open one.
+    pub opening: &'a Opening,
 }
 
 impl Outgoing<'_> {
@@ -148,7 +149,7 @@ fn agree(
 ) -> Fallible<()> {
     let mut limit = None;
     loop {
-        match ask(fd, sock, header, out.more, len) {
+        match ask(fd, sock, header, out.opening, len) {
             Err(libc::EAGAIN) => {}
             result => return result,
         }
@@ -183,7 +184,7 @@ fn hold_off(
         return Err(libc::EAGAIN);
     }
     let Request { op, socket, a, payload, .. } =
-        question(Op::CheckSend, sock, header, out.more, len);
+        question(Op::CheckSend, sock, header, out.opening, len);
     // The system knows no less than a microsecond.
     let left = left.map(|left| left.max(Duration::from_millis(1)));
     call_and_wait(left, Request { op, socket, a, b: 1, payload }).map(|_| ())
@@ -191,17 +192,11 @@ fn hold_off(
 
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
 /// one-to-many socket then names its association.
-fn ask(
-    fd: i32,
-    sock: &Sock,
-    header: &mut TxHeader,
-    more: &[SocketAddr],
-    len: usize,
-) -> Fallible<()> {
+fn ask(fd: i32, sock: &Sock, header: &mut TxHeader, opening: &Opening, len: usize) -> Fallible<()> {
     let asked = (header.association, header.address);
     let ends = sinfo::EOF | sinfo::ABORT | sinfo::SENDALL | if len == 0 { sinfo::EOR } else { 0 };
     let special = header.sinfo_flags & ends != 0;
-    let plain = more.is_empty() && !special && header.flags & flag::KEY == 0;
+    let plain = opening.is_empty() && !special && header.flags & flag::KEY == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     if plain && known {
@@ -222,7 +217,7 @@ fn ask(
     if header.sinfo_flags & sinfo::SENDALL != 0 {
         return Ok(());
     }
-    let (streams, Allowed { number, bytes }) = check(sock, header, more, len)?;
+    let (streams, Allowed { number, bytes }) = check(sock, header, opening, len)?;
     sock.streams.store(streams as u32, Ordering::Relaxed);
     let (ends, bytes) = (Instant::now() + APPROVAL, bytes.saturating_sub(len as u32));
     let (association, address) = asked;
@@ -249,17 +244,17 @@ struct Allowed {
 fn check(
     sock: &Sock,
     header: &TxHeader,
-    more: &[SocketAddr],
+    opening: &Opening,
     len: usize,
 ) -> Fallible<(i64, Allowed)> {
-    let request = question(Op::CheckSend, sock, header, more, len);
+    let request = question(Op::CheckSend, sock, header, opening, len);
     let answer = exchange(dial(SocketFlags::empty())?, &request)?;
     Ok(heed(sock, header, answer))
 }
 
 /// A request about a message to send.
-fn question(op: Op, sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Request {
-    let payload = [&header.encode()[..], &encode_addresses(more)].concat();
+fn question(op: Op, sock: &Sock, header: &TxHeader, opening: &Opening, len: usize) -> Request {
+    let payload = [&header.encode()[..], &opening.encode()].concat();
     Request { op, socket: sock.inode, a: len as i64, b: 0, payload }
 }
 
@@ -283,7 +278,8 @@ fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, Allo
 pub fn associate(sock: &Sock, header: &TxHeader, peers: &[SocketAddr]) -> Fallible<u32> {
     let (first, more) = peers.split_first().ok_or(libc::EINVAL)?;
     let header = TxHeader { address: Some(*first), ..*header };
-    check(sock, &header, more, 0).map(|(_, allowed)| allowed.number)
+    let opening = Opening { more: more.to_vec(), ..Opening::default() };
+    check(sock, &header, &opening, 0).map(|(_, allowed)| allowed.number)
 }
 
 fn frame(
@@ -318,7 +314,7 @@ fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize)
     *lock(&sock.approved) = None;
     loop {
         let conn = dial(SocketFlags::empty())?;
-        match exchange(&conn, &question(Op::Long, sock, header, out.more, len)) {
+        match exchange(&conn, &question(Op::Long, sock, header, out.opening, len)) {
             Err(libc::EAGAIN) => {}
             result => {
                 heed(sock, header, result?);

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t};
 use tresse_socket_protocol::abi::Struct;
+use tresse_socket_protocol::opening::Opening;
 
 use crate::Fallible;
 use crate::memory::{read_memory, read_structs, write_memory};
@@ -50,7 +51,8 @@ pub fn send_to(
     if !address.is_null() {
         header.address = Some(read_name(address.cast(), address_len)?);
     }
-    send(fd, sock, &Outgoing { header, iov: &one(base, len), flags, more: &[] })
+    let opening = &Opening::default();
+    send(fd, sock, &Outgoing { header, iov: &one(base, len), flags, opening })
 }
 
 /// `writev`.
@@ -69,7 +71,8 @@ pub(crate) fn write_vector_flags(
     flags: c_int,
 ) -> Fallible<usize> {
     let iov = counted(iov, count)?;
-    send(fd, sock, &Outgoing { header: Outgoing::plain(), iov: &iov, flags, more: &[] })
+    let (header, opening) = (Outgoing::plain(), &Opening::default());
+    send(fd, sock, &Outgoing { header, iov: &iov, flags, opening })
 }
 
 /// `sendmsg`.
@@ -87,17 +90,17 @@ pub fn send_message(
     if !message.msg_name.is_null() && message.msg_namelen > 0 {
         header.address = Some(read_name(message.msg_name, message.msg_namelen)?);
     }
-    let mut more = Vec::new();
+    let mut opening = Opening::default();
     if !message.msg_control.is_null() && message.msg_controllen > 0 {
         // The largest that is allowed by default (net.core.optmem_max).
         if message.msg_controllen > 128 * 1024 {
             return Err(libc::ENOBUFS);
         }
         let ancillary = read_memory(message.msg_control, message.msg_controllen)?;
-        read_ancillary(&ancillary, &mut header, &mut more)?;
+        read_ancillary(&ancillary, &mut header, &mut opening)?;
     }
     let iov = buffers(message.msg_iov, message.msg_iovlen)?;
-    send(fd, sock, &Outgoing { header, iov: &iov, flags, more: &more })
+    send(fd, sock, &Outgoing { header, iov: &iov, flags, opening: &opening })
 }
 
 /// `recvfrom`; with a null address `recv` or `read`.

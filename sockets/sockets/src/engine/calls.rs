@@ -13,6 +13,7 @@ use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{
     AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno,
 };
+use tresse_socket_protocol::opening::Opening;
 use tresse_socket_protocol::protocol::{
     HEADER, Op, Request, RxHeader, TxHeader, decode_addresses, encode_addresses, kind,
 };
@@ -22,12 +23,13 @@ pub(super) fn frame_of(kind: u8) -> [u8; HEADER] {
     RxHeader { kind, ..RxHeader::default() }.encode()
 }
 
-/// Head, further addresses and length of the message that a request asks to send.
-pub(super) fn asked(request: &Request) -> Fallible<(TxHeader, Vec<SocketAddr>, usize)> {
+/// Head and length of the message that a request asks to send, and what it says of the association that it may open.
+pub(super) fn asked(request: &Request) -> Fallible<(TxHeader, Opening, usize)> {
     let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
-    let more = decode_addresses(&request.payload[HEADER..]).ok_or(errno::EINVAL)?;
+    let mut opening = Opening::decode(&request.payload[HEADER..]).ok_or(errno::EINVAL)?;
     let len = usize::try_from(request.a).map_err(|_| errno::EINVAL)?;
-    Ok((header, more.into_iter().map(canonical).collect(), len))
+    opening.more.iter_mut().for_each(|peer| *peer = canonical(*peer));
+    Ok((header, opening, len))
 }
 
 /// What a call gives back: a value and bytes.
@@ -164,8 +166,8 @@ impl Engine {
                 Ok((i64::from(error), vec![seen]))
             }
             Op::CheckSend => {
-                let (header, more, len) = asked(request)?;
-                self.check_send(id, &header, &more, len).map(|allowed| allowed.answer())
+                let (header, opening, len) = asked(request)?;
+                self.check_send(id, &header, &opening, len).map(|allowed| allowed.answer())
             }
             Op::Expects => self.expects(id).map(nothing),
             Op::Shown => self.shown(id).map(|shown| (shown.bits().into(), Vec::new())),
@@ -241,7 +243,7 @@ impl Engine {
             return Err(errno::ECONNREFUSED);
         }
         self.auto_bind(id)?;
-        let number = self.associate(id, peers)?;
+        let number = self.associate(id, peers, [0; 8])?;
         let socket = self.socket(id)?;
         socket.connecting = !socket.many;
         (socket.ending, socket.told, socket.error) = (Ending::No, Ending::No, 0);

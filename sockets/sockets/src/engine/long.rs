@@ -26,7 +26,7 @@ struct Agreed {
 impl Engine {
     /// Whether a message of several frames may come.
     fn agree(&mut self, request: &Request) -> Fallible<Agreed> {
-        let (header, more, len) = asked(request)?;
+        let (header, opening, len) = asked(request)?;
         let id = request.socket;
         if len > self.socket(id)?.options.max_message() {
             return Err(errno::EMSGSIZE);
@@ -36,7 +36,7 @@ impl Engine {
             self.take_frames(id);
             Allowed::default()
         } else {
-            self.check_send(id, &header, &more, len)?
+            self.check_send(id, &header, &opening, len)?
         };
         let socket = self.socket(id)?;
         // An abort waits for nobody, and may be what ends the wait of others.

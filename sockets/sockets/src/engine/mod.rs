@@ -60,9 +60,10 @@ use tresse::{AssociationId, Carrier, Families, PeerFilter, PortConfig, Profile, 
 
 use exposure::Exposure;
 use lives::Lives;
+use options::apply_init;
 use peers::{Name, Peers};
 use socket::Socket;
-use tresse_socket_protocol::abi::errno;
+use tresse_socket_protocol::abi::{Fields, errno};
 use tresse_socket_protocol::protocol::TxHeader;
 use unended::Unended;
 use waiting::Waiting;
@@ -374,8 +375,8 @@ impl Engine {
         self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
     }
 
-    /// Opens an association from a bound socket.
-    fn associate(&mut self, id: u64, peers: &[SocketAddr]) -> Fallible<u32> {
+    /// Opens an association from a bound socket, with `struct sctp_initmsg` for what is to be otherwise than the socket has it.
+    fn associate(&mut self, id: u64, peers: &[SocketAddr], init: [u8; 8]) -> Fallible<u32> {
         let first = *peers.first().ok_or(errno::EINVAL)?;
         if first.port() == 0 || peers.iter().any(|peer| peer.port() != first.port()) {
             return Err(errno::EINVAL);
@@ -389,6 +390,7 @@ impl Engine {
         }
         let port = socket.port.ok_or(errno::EINVAL)?;
         let mut config = socket.association();
+        apply_init(&mut config, Fields(&init));
         let named: Vec<SocketAddr> =
             peers.iter().map(|peer| with_ip(*peer, unspecified_is_local(peer.ip()))).collect();
         self.raw.check_routes(&named).map_err(|no_route| no_route.errno)?;

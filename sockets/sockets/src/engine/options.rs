@@ -40,10 +40,11 @@ pub(crate) struct Options {
     pub(super) mapped_v4: bool,
     pub(super) v6_only: bool,
     pub(super) reuse_address: bool,
+    /// SCTP_REUSE_PORT.
     pub(super) reuse_port: bool,
-    /// Seconds of SO_LINGER, if on.
     /// SO_REUSEPORT: several may listen.
     pub(super) share_port: bool,
+    /// Seconds of SO_LINGER, if on.
     pub(super) linger: Option<u32>,
     /// SCTP_REMOTE_UDP_ENCAPS_PORT, if set.
     pub(super) peer_udp_port: Option<u16>,
@@ -90,8 +91,8 @@ impl Options {
             v6_only: false,
             reuse_address: false,
             reuse_port: false,
-            linger: None,
             share_port: false,
+            linger: None,
             peer_udp_port: None,
             receive_buffer,
             max_init_timeout: 60_000,
@@ -150,9 +151,22 @@ impl Options {
         }
         flags
     }
+}
 
-    pub(super) fn profile(&mut self) -> &mut Profile {
-        Arc::make_mut(&mut self.config.profile)
+/// `struct sctp_initmsg` (RFC 6458 §5.3.1), where 0 leaves what there is.
+pub(super) fn apply_init(config: &mut AssociationConfig, f: Fields<'_>) {
+    let (out, most, tries, timeout) = (f.u16(0), f.u16(2), f.u16(4), f.u16(6));
+    if out > 0 {
+        config.outbound_streams = out;
+    }
+    if most > 0 {
+        config.inbound_streams = most;
+    }
+    if tries > 0 {
+        Arc::make_mut(&mut config.profile).limits.max_init_retransmits = u32::from(tries);
+    }
+    if timeout > 0 {
+        Arc::make_mut(&mut config.profile).limits.max_init_rto_ms = f64::from(timeout);
     }
 }
 

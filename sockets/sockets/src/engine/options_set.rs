@@ -7,7 +7,7 @@ use tresse::{AssociationConfig, PathId};
 
 use super::option_names::name;
 use super::option_numbers::{ALL_ASSOC, CURRENT_ASSOC, FUTURE_ASSOC};
-use super::options::at_least;
+use super::options::{apply_init, at_least};
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
 use tresse_socket_protocol::options::takes;
@@ -61,20 +61,9 @@ impl Engine {
         let f = Fields(value);
         match option {
             name::INITMSG => {
-                at_least(value, 8)?;
-                let (out, most, tries, timeout) = (f.u16(0), f.u16(2), f.u16(4), f.u16(6));
-                if out > 0 {
-                    options.config.outbound_streams = out;
-                }
-                if most > 0 {
-                    options.config.inbound_streams = most;
-                }
-                if tries > 0 {
-                    options.profile().limits.max_init_retransmits = u32::from(tries);
-                }
-                if timeout > 0 {
-                    options.max_init_timeout = timeout;
-                    options.profile().limits.max_init_rto_ms = f64::from(timeout);
+                apply_init(&mut options.config, at_least(value, 8)?);
+                if f.u16(6) > 0 {
+                    options.max_init_timeout = f.u16(6);
                 }
                 let port = self.socket(id)?.port;
                 return self.refresh_open_port(port);

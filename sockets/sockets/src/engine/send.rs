@@ -14,6 +14,7 @@ use super::stalled::ALLOWED;
 use super::{Engine, Fallible, unspecified_is_local};
 use tresse_core::SendError;
 use tresse_socket_protocol::abi::{canonical, errno, sinfo};
+use tresse_socket_protocol::opening::Opening;
 use tresse_socket_protocol::protocol::{HEADER, TxHeader, flag, kind};
 
 /// A message that may be sent.
@@ -169,9 +170,8 @@ impl Engine {
         }
     }
 
-    /// Which association a message is for, opening one if need be: to the address of the header, and
-    /// `more`.
-    fn target(&mut self, id: u64, header: &TxHeader, more: &[SocketAddr]) -> Fallible<u32> {
+    /// Which association a message is for, opening one if need be, as `opening` says.
+    fn target(&mut self, id: u64, header: &TxHeader, opening: &Opening) -> Fallible<u32> {
         let socket = self.socket(id)?;
         let many = socket.many;
         if many && let Some(address) = header.address.map(canonical) {
@@ -187,7 +187,7 @@ impl Engine {
                 return Err(errno::EINVAL);
             }
             self.auto_bind(id)?;
-            return self.associate(id, &[&[address], more].concat());
+            return self.associate(id, &[&[address], &opening.more[..]].concat(), opening.init);
         }
         let own = !many && socket.peeled_from.is_none();
         if let Some((number, association)) = self.association_of(id, header.association) {
@@ -202,7 +202,7 @@ impl Engine {
         match header.address.map(canonical) {
             Some(address) if !many && self.socket(id)?.backlog.is_none() => {
                 self.auto_bind(id)?;
-                self.associate(id, &[&[address], more].concat())
+                self.associate(id, &[&[address], &opening.more[..]].concat(), opening.init)
             }
             _ => Err(errno::EPIPE),
         }
@@ -214,7 +214,7 @@ impl Engine {
         &mut self,
         id: u64,
         header: &TxHeader,
-        more: &[SocketAddr],
+        opening: &Opening,
         len: usize,
     ) -> Fallible<Allowed> {
         let socket = self.socket(id)?;
@@ -234,7 +234,7 @@ impl Engine {
         // SCTP_EOF may be among what was written before.
         self.take_frames(id);
         let header = self.complete(id, *header);
-        let number = self.target(id, &header, more)?;
+        let number = self.target(id, &header, opening)?;
         if self.is_behind(id, &header, len)? {
             return Err(errno::EAGAIN);
         }
@@ -338,7 +338,7 @@ impl Engine {
     fn pass_on(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
         // As in the kernel: a one-to-one socket sends to its own.
         let target = match header.association {
-            0 => self.target(id, header, &[]),
+            0 => self.target(id, header, &Opening::default()),
             // The one that the engine has named before the message was written, and no other.
             named => match self.association_of(id, named) {
                 Some((number, association)) if number == named && !association.ended => Ok(number),

@@ -414,6 +414,34 @@ CASE(one_to_one_send_sets_up_an_association)
 	ARRIVES(server, "x");
 }
 
+/* What SCTP_INIT says is for the association that the message opens, and no other. */
+EACH(init_of_a_new_association, both_kinds)
+{
+	int server = listening(MANY), client = bound(row->kind);
+	struct sctp_initmsg init = { .sinit_num_ostreams = 30, .sinit_max_instreams = 5 };
+	char control[CMSG_SPACE(sizeof init)] = { 0 };
+	struct iovec iov = { "hello", 5 };
+	struct sockaddr_in to;
+	struct msghdr header = { .msg_name = &to, .msg_namelen = address(&to, loopback(), port(server)),
+				 .msg_iov = &iov, .msg_iovlen = 1,
+				 .msg_control = control, .msg_controllen = sizeof control };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
+	head->cmsg_level = IPPROTO_SCTP;
+	head->cmsg_type = SCTP_INIT;
+	head->cmsg_len = CMSG_LEN(sizeof init);
+	memcpy(CMSG_DATA(head), &init, sizeof init);
+	WORKS(subscribe(client, SCTP_ASSOC_CHANGE, true));
+	SAME(sendmsg(client, &header, 0), 5);
+	struct sctp_assoc_change *up = CHANGED(client, SCTP_COMM_UP);
+	SAME(up->sac_outbound_streams, 30);
+	SAME(up->sac_inbound_streams, 5);
+	ARRIVES(server, "hello");
+	socklen_t len = sizeof init;
+	WORKS(getsockopt(client, IPPROTO_SCTP, SCTP_INITMSG, &init, &len));
+	SAME(init.sinit_num_ostreams, 10);
+	SAME(init.sinit_max_instreams, 65535);
+}
+
 CASE(one_to_one_ignores_its_own_peer_as_destination)
 {
 	struct pair pair = paired(ONE);

@@ -2,6 +2,7 @@
 
 use super::*;
 use tresse_socket_protocol::abi::{Fields, SOL_IP, SOL_IPV6, SOL_SOCKET};
+use tresse_socket_protocol::opening::Opening;
 
 fn words(list: &[u32]) -> Vec<u8> {
     list.iter().flat_map(|n| n.to_ne_bytes()).collect()
@@ -187,10 +188,64 @@ fn what_is_known_of_an_association_is_told() {
         assert_eq!(flags, 0x29, "SPP_HB_ENABLE, SPP_PMTUD_ENABLE, SPP_SACKDELAY_ENABLE");
         // `sinit_max_init_timeo` is no RTO.Initial.
         let before = client.get((SCTP, 0), &[0; 16]).unwrap();
-        let init = [[0u16, 0, 0, 700].map(u16::to_ne_bytes).concat()].concat();
-        client.set((SCTP, 2), &init).unwrap();
+        client.set((SCTP, 2), &initmsg([0, 0, 0, 700])).unwrap();
         assert_eq!(client.get((SCTP, 0), &[0; 16]).unwrap(), before);
         assert_eq!(Fields(&client.get((SCTP, 2), &[0; 8]).unwrap()).u16(6), 700);
+    });
+}
+
+/// `struct sctp_initmsg`.
+fn initmsg(fields: [u16; 4]) -> [u8; 8] {
+    let mut init = [0; 8];
+    for (at, field) in init.chunks_exact_mut(2).zip(fields) {
+        at.copy_from_slice(&field.to_ne_bytes());
+    }
+    init
+}
+
+/// Asks to send to a port of this host, with SCTP_INIT.
+fn open_with(client: &Client, port: u16, init: [u16; 4]) {
+    let address = Some(([127, 0, 0, 1], port).into());
+    let header = TxHeader { address, ..TxHeader::default() };
+    let opening = Opening { init: initmsg(init), more: Vec::new() };
+    let payload = [&header.encode()[..], &opening.encode()].concat();
+    client.call(Op::CheckSend, 1, 0, &payload).unwrap();
+}
+
+/// RFC 6458 §5.3.1: SCTP_INIT is for the association that the message opens.
+#[test]
+fn a_message_says_how_its_association_is_opened() {
+    with_engine(|path| {
+        let (_server, client) = one_to_many(path);
+        open_with(&client, 7000, [30, 5, 0, 0]);
+        let (_, up) = client.receive();
+        let f = Fields(&up);
+        assert_eq!((f.u16(0), f.u16(8), f.u16(12), f.u16(14)), (0x8001, 0, 30, 5));
+        let own = client.get((SCTP, 2), &[0; 8]).unwrap();
+        assert_eq!(own, initmsg([10, 65_535, 8, 60_000]), "others are opened as before");
+    });
+}
+
+/// `sinit_max_attempts` and `sinit_max_init_timeo`: with the default the attempt would end after a minute.
+#[test]
+fn how_often_a_peer_is_asked_is_bounded() {
+    with_engine(|path| {
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (_server, client) = one_to_many(path);
+        let mut encapsulation = [0; 144];
+        let port = silent.local_addr().unwrap().port();
+        encapsulation[136..138].copy_from_slice(&port.to_be_bytes());
+        client.set((SCTP, 132), &encapsulation).unwrap();
+        let count = || {
+            silent.set_nonblocking(true).unwrap();
+            std::iter::from_fn(|| silent.recv(&mut [0; 2000]).ok()).count()
+        };
+        for attempts in [1, 3] {
+            open_with(&client, 7077, [0, 0, attempts, 50]);
+            let (_, ended) = client.receive();
+            assert_eq!(Fields(&ended).u16(8), 4, "SCTP_CANT_STR_ASSOC");
+            assert_eq!(count(), 1 + usize::from(attempts));
+        }
     });
 }
 
