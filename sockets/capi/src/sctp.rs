@@ -319,11 +319,11 @@ pub unsafe extern "C" fn tresse_sctp_send(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: as the caller promises.
-    unsafe { tresse_sendx(sd, msg, len, std::ptr::null_mut(), 0, sinfo, flags) }
+    unsafe { tresse_sendx(sd, msg, len, std::ptr::null_mut(), 0, sinfo.cast_mut(), flags) }
 }
 
 /// `sctp_sendx` (RFC 6458 §9.11, deprecated): as `sctp_send`; with addresses that no association has
-/// yet, one is set up.
+/// yet, one is set up, and `sinfo_assoc_id` tells which.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_sendx(
     sd: c_int,
@@ -331,16 +331,18 @@ pub unsafe extern "C" fn tresse_sendx(
     len: size_t,
     addrs: *mut sockaddr,
     addrcnt: c_int,
-    sinfo: *const sctp_sndrcvinfo,
+    sinfo: *mut sctp_sndrcvinfo,
     flags: c_int,
 ) -> ssize_t {
     let said = from_sndrcvinfo(sinfo);
     give(said.and_then(|header| {
-        send(sd, &Peers(addrs, addrcnt), (header, None), &client::one(msg, len), flags)
+        send(sd, &Peers(addrs, addrcnt), (header, id), &client::one(msg, len), flags)
     }))
 }
 
 /// `sctp_sendmsg` (RFC 6458 §9.7, deprecated).
+    let id = offset_of!(sctp_sndrcvinfo, sinfo_assoc_id);
+    let id = (!sinfo.is_null()).then(|| sinfo.cast::<c_void>().wrapping_byte_add(id));
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "as RFC 6458 has it")]
 pub unsafe extern "C" fn tresse_sctp_sendmsg(
@@ -451,7 +453,7 @@ fn infos(received: &Received) -> (c_uint, Vec<u8>) {
 }
 
 /// `sctp_recvmsg` (RFC 6458 §9.8, deprecated). `sinfo` is filled in if SCTP_EVENTS asked for
-/// `sctp_data_io_event`.
+/// `sctp_data_io_event`, and with SCTP_USE_EXT_RCVINFO as `struct sctp_extrcvinfo`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_sctp_recvmsg(
     sd: c_int,
@@ -466,7 +468,7 @@ pub unsafe extern "C" fn tresse_sctp_recvmsg(
         let received = receive(sd, &client::one(msg, len), (from, fromlen), msg_flags)?;
         let Some(received) = received else { return Ok(0) };
         if !sinfo.is_null() && received.flags & flag::SNDRCVINFO != 0 {
-            client::write_memory(sinfo.cast(), &client::sndrcvinfo(&received))?;
+            client::write_memory(sinfo.cast(), &client::sender_info(&received).1)?;
         }
         Ok(received.len)
     };

@@ -33,7 +33,7 @@ pub use door::keep_reaching;
 pub use engine::{engine_path, set_engine};
 pub use files::{is_ours_aio, is_ours_among, print, read_vector_at, send_file, write_vector_at};
 pub use memory::{read_memory, write_memory};
-pub use message::{Received, nxtinfo, rcvinfo, set_key, set_policy, sndrcvinfo};
+pub use message::{Received, nxtinfo, rcvinfo, sender_info, set_key, set_policy};
 pub use names::{
     TYPE_FLAGS, bind, connect, listen, read_list, read_name, shutdown, socket, write_name,
 };

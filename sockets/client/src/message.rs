@@ -219,17 +219,23 @@ pub(crate) fn write_ancillary(received: &Received, room: usize) -> (Vec<u8>, boo
         out.append(cmsg::RCVINFO, &rcvinfo(received));
     }
     if received.flags & flag::SNDRCVINFO != 0 {
-        match received.flags & flag::EXTRCVINFO {
-            0 => out.append(cmsg::SNDRCV, &sndrcvinfo(received)),
-            _ => out.append(cmsg::EXTRCV, &extrcvinfo(received)),
-        }
+        let (kind, info) = sender_info(received);
+        out.append(kind, &info);
     }
     (out.bytes, out.cut)
 }
 
-/// `struct sctp_sndrcvinfo`.
+/// What SCTP_USE_EXT_RCVINFO chooses, and its type: `struct sctp_sndrcvinfo`, or `struct sctp_extrcvinfo`.
 #[must_use]
-pub fn sndrcvinfo(received: &Received) -> Vec<u8> {
+pub fn sender_info(received: &Received) -> (i32, Vec<u8>) {
+    match received.flags & flag::EXTRCVINFO {
+        0 => (cmsg::SNDRCV, sndrcvinfo(received)),
+        _ => (cmsg::EXTRCV, extrcvinfo(received)),
+    }
+}
+
+/// `struct sctp_sndrcvinfo`.
+fn sndrcvinfo(received: &Received) -> Vec<u8> {
     let (h, mut s) = (&received.header, Struct::default());
     s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
     s.u32(0).u32(h.tsn).u32(h.cumulative_tsn).u32(h.association);

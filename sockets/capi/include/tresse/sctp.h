@@ -1272,14 +1272,14 @@ ssize_t tresse_sctp_send(int sd,
 
 /**
  * `sctp_sendx` (RFC 6458 §9.11, deprecated): as `sctp_send`; with addresses that no association has
- * yet, one is set up.
+ * yet, one is set up, and `sinfo_assoc_id` tells which.
  */
 ssize_t tresse_sendx(int sd,
                      const void *msg,
                      size_t len,
                      struct sockaddr *addrs,
                      int addrcnt,
-                     const struct sctp_sndrcvinfo *sinfo,
+                     struct sctp_sndrcvinfo *sinfo,
                      int flags);
 
 /**
@@ -1312,7 +1312,7 @@ ssize_t tresse_recvv(int sd,
 
 /**
  * `sctp_recvmsg` (RFC 6458 §9.8, deprecated). `sinfo` is filled in if SCTP_EVENTS asked for
- * `sctp_data_io_event`.
+ * `sctp_data_io_event`, and with SCTP_USE_EXT_RCVINFO as `struct sctp_extrcvinfo`.
  */
 ssize_t tresse_sctp_recvmsg(int sd,
                             void *msg,

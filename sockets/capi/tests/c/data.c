@@ -68,6 +68,17 @@ static void several_addresses(int type)
 	CHECK(sctp_getpaddrs(fd, told.rcv_assoc_id, &peers) == 2);
 	sctp_freepaddrs(peers);
 	/* The same again goes to the association that is there. */
+#ifndef TEST_LKSCTP
+	/* RFC 6458 §9.11: the association that is opened is told here as well. */
+	struct sctp_sndrcvinfo old = { .sinfo_stream = 1 };
+	int another = socket(AF_INET, type, IPPROTO_SCTP);
+	CHECK(sctp_sendx(another, "z", 1, (struct sockaddr *)list, 2, &old, 0) == 1);
+	CHECK(old.sinfo_assoc_id > SCTP_ALL_ASSOC && old.sinfo_stream == 1);
+	CHECK(recv(server, &byte, 1, 0) == 1 && byte == 'z');
+	CHECK(sctp_getpaddrs(another, old.sinfo_assoc_id, &peers) == 2);
+	sctp_freepaddrs(peers);
+	close(another);
+#endif
 	CHECK(sctp_sendv(fd, &iov, 1, (struct sockaddr *)list, 2, NULL, 0, SCTP_SENDV_NOINFO, 0) == 1);
 	CHECK(recv(server, &byte, 1, 0) == 1 && byte == 'x');
 	close(fd);

@@ -215,6 +215,15 @@ static void next_message(int server)
 	CHECK(info.sinfo_stream == 2 && info.sinfo_flags == SCTP_UNORDERED);
 	CHECK(info.serinfo_next_flags == 0 && info.serinfo_next_length == 0);
 	CHECK(close(fd) == 0 && close(accepted) == 0);
+#ifndef TEST_LKSCTP
+	/* Section 9.8: sctp_recvmsg() gives it as well. */
+	int flags = 0;
+	CHECK(put(fd, "third", 5, &first, 0) == 5);
+	memset(&info, 0xff, sizeof info);
+	CHECK(sctp_recvmsg(accepted, got, sizeof got, NULL, NULL, (struct sctp_sndrcvinfo *)&info,
+			   &flags) == 5);
+	CHECK(info.sinfo_stream == 1 && info.serinfo_next_flags == 0 && info.sinfo_assoc_id > 0);
+#endif
 }
 
 /* What SCTP_NXTINFO says of the message behind the one that is read. */
