@@ -2,6 +2,7 @@
 //! They are here for the header.
 #![allow(missing_docs, reason = "their names are their meaning; RFC 6458 explains them")]
 
+//= RFC 6458 1-4 1-5
 /// Special association identifiers (RFC 6458 §7.2).
 pub const SCTP_FUTURE_ASSOC: i32 = 0;
 pub const SCTP_CURRENT_ASSOC: i32 = 1;

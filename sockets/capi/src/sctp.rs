@@ -43,6 +43,7 @@ pub unsafe extern "C" fn tresse_bindx(
     give_int(bind().map(|()| 0))
 }
 
+//= RFC 6458 9.9-1
 /// `sctp_connectx` (RFC 6458 §9.9): connects to a peer with several addresses. `id` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_connectx(
@@ -124,6 +125,7 @@ pub unsafe extern "C" fn tresse_getladdrs(
     give_int(addresses(sd, false, id, addrs))
 }
 
+//= RFC 6458 9.3-1
 /// `sctp_freepaddrs` (RFC 6458 §9.4). Returns 0, as that of Linux does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_freepaddrs(addrs: *mut sockaddr) -> c_int {
@@ -132,6 +134,7 @@ pub unsafe extern "C" fn tresse_freepaddrs(addrs: *mut sockaddr) -> c_int {
     0
 }
 
+//= RFC 6458 9.5-1
 /// `sctp_freeladdrs` (RFC 6458 §9.6). Returns 0, as that of Linux does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_freeladdrs(addrs: *mut sockaddr) -> c_int {
@@ -147,6 +150,7 @@ pub extern "C" fn tresse_getaddrlen(family: sa_family_t) -> c_int {
     give_int(len.map(|len| len as c_int))
 }
 
+//= RFC 6458 8-4
 /// `sctp_opt_info` (RFC 6458 §9.14): `getsockopt` for an association of a one-to-many socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_opt_info(
@@ -191,6 +195,7 @@ fn from_sndrcvinfo(at: *const sctp_sndrcvinfo) -> Fallible<TxHeader> {
     })
 }
 
+//= RFC 6458 9.12-1
 /// What `struct sctp_sndinfo` says.
 fn from_sndinfo(f: Fields<'_>) -> TxHeader {
     TxHeader {
@@ -220,6 +225,7 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
     };
     let id = offset_of!(sctp_sndinfo, snd_assoc_id);
     match kind {
+        //= RFC 6458 9.12-3
         SCTP_SENDV_NOINFO if len == 0 && info.is_null() => Ok((Outgoing::plain(), None)),
         SCTP_SENDV_SNDINFO => {
             let header = from_sndinfo(Fields(&read(size_of::<sctp_sndinfo>())?));
@@ -272,6 +278,7 @@ fn send(
     let over = header.sinfo_flags & sinfo::ADDR_OVER != 0;
     if !peers.0.is_null() && peers.1 != 0 && (header.association == 0 || over) {
         let list = client::read_list(peers.0.cast(), peers.1)?;
+        //= RFC 6458 9.12-2
         if header.association == 0 {
             // RFC 6458 §9.12: "This function will behave like calling sctp_connectx(), first using the
             // list of addresses and then calling sendmsg() with the given message and attributes".
@@ -335,14 +342,14 @@ pub unsafe extern "C" fn tresse_sendx(
     flags: c_int,
 ) -> ssize_t {
     let said = from_sndrcvinfo(sinfo);
+    let id = offset_of!(sctp_sndrcvinfo, sinfo_assoc_id);
+    let id = (!sinfo.is_null()).then(|| sinfo.cast::<c_void>().wrapping_byte_add(id));
     give(said.and_then(|header| {
         send(sd, &Peers(addrs, addrcnt), (header, id), &client::one(msg, len), flags)
     }))
 }
 
 /// `sctp_sendmsg` (RFC 6458 §9.7, deprecated).
-    let id = offset_of!(sctp_sndrcvinfo, sinfo_assoc_id);
-    let id = (!sinfo.is_null()).then(|| sinfo.cast::<c_void>().wrapping_byte_add(id));
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "as RFC 6458 has it")]
 pub unsafe extern "C" fn tresse_sctp_sendmsg(
@@ -391,6 +398,7 @@ fn receive(
     let given =
         if flags.is_null() { 0 } else { Fields(&client::read_memory(flags.cast(), 4)?).u32(0) };
     let received = client::receive(sd, &sock, iov, given as c_int)?;
+    //= RFC 6458 9.8-3 9.13-1
     if !flags.is_null() {
         let told = received.as_ref().map_or(0, Received::message_flags);
         client::write_memory(flags.cast(), &told.to_ne_bytes())?;
@@ -467,6 +475,7 @@ pub unsafe extern "C" fn tresse_sctp_recvmsg(
     let run = || {
         let received = receive(sd, &client::one(msg, len), (from, fromlen), msg_flags)?;
         let Some(received) = received else { return Ok(0) };
+        //= RFC 6458 9.8-2
         if !sinfo.is_null() && received.flags & flag::SNDRCVINFO != 0 {
             client::write_memory(sinfo.cast(), &client::sender_info(&received).1)?;
         }

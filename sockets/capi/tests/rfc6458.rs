@@ -24,6 +24,7 @@ fn names(list: &str) -> BTreeMap<&str, Vec<&str>> {
     names
 }
 
+//= RFC 6458 1-4 1-5
 #[test]
 fn every_name_is_there() {
     let (list, header, guide) =

@@ -91,6 +91,7 @@ pub(crate) fn accept(
     flags: i32,
     now: i32,
 ) -> Fallible<(i32, Option<SocketAddr>)> {
+    //= RFC 6458 3.1.3-1
     if sock.many || sock.peeled {
         return Err(libc::EOPNOTSUPP);
     }

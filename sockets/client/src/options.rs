@@ -110,6 +110,7 @@ pub fn get_option(
         call(Op::GetOption, sock.inode, (level.into(), option.into()), bytes)?.1
     };
     let n = answer.len().min(room);
+    //= RFC 6458 8.2.6-2
     if level == SCTP && n < answer.len() {
         match option {
             name::GET_PEER_ADDRS | name::GET_LOCAL_ADDRS => return Err(libc::ENOMEM),

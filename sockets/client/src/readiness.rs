@@ -58,6 +58,7 @@ fn is_doubtful(said: c_short) -> bool {
     said & POLLHUP != 0 || (connecting && said & (READABLE | WRITABLE) != 0)
 }
 
+//= RFC 6458 1-3
 /// What is true of a socket of which the descriptor says `said`.
 fn truth(fd: c_int, sock: &Sock, said: c_short) -> c_short {
     let hung_up = said & POLLHUP != 0;

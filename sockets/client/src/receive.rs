@@ -164,6 +164,7 @@ pub fn can_wait(fd: i32, sock: &Sock) -> bool {
     }
 }
 
+//= RFC 6458 6-1
 /// Receives a message into the program's buffers; `None` at the end of the association.
 ///
 /// # Errors

@@ -49,6 +49,7 @@ pub struct Outgoing<'a> {
 }
 
 impl Outgoing<'_> {
+    //= RFC 6458 7.1-1
     /// A header for a message about which nothing was said.
     #[must_use]
     pub fn plain() -> TxHeader {
@@ -92,6 +93,7 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if out.flags & libc::MSG_FIN != 0 {
         header.sinfo_flags |= sinfo::EOF;
     }
+    //= RFC 6458 7.1-2
     if out.flags & libc::MSG_EOR == 0
         && len == 0
         && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::EOR) == 0

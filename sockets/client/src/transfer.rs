@@ -157,6 +157,7 @@ pub fn receive_message(fd: c_int, sock: &Sock, at: *mut msghdr, flags: c_int) ->
     let Some(received) = receive(fd, sock, &iov, flags)? else {
         return finish(0, 0).map(|()| 0);
     };
+    //= RFC 6458 3.1.4-1
     if let Some(name) = received.header.address.filter(|_| !message.msg_name.is_null()) {
         let len = at.cast::<c_void>().wrapping_byte_add(offset_of!(msghdr, msg_namelen));
         write_name(name, message.msg_name, len.cast())?;

@@ -4,6 +4,7 @@
 
 enum { PORT = 5021 };
 
+//= RFC 6458 9.3-1 9.5-1
 static int count(int fd, int peer, sctp_assoc_t id, const char *expected)
 {
 	struct sockaddr *list = NULL;

@@ -102,6 +102,7 @@ static void refused_without(void)
 	CHECK(close(fd) == 0);
 }
 
+//= RFC 6458 8.3.1-1
 int main(int argc, char **argv)
 {
 	start(argc, argv);

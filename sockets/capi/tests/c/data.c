@@ -33,6 +33,7 @@ static void accepting(void)
 	close(server);
 }
 
+//= RFC 6458 9.12-2
 /* RFC 6458 §9.12: all addresses are those of the association that is opened. */
 static void several_addresses(int type)
 {
@@ -67,7 +68,6 @@ static void several_addresses(int type)
 	memcpy(&told, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof told);
 	CHECK(sctp_getpaddrs(fd, told.rcv_assoc_id, &peers) == 2);
 	sctp_freepaddrs(peers);
-	/* The same again goes to the association that is there. */
 #ifndef TEST_LKSCTP
 	/* RFC 6458 §9.11: the association that is opened is told here as well. */
 	struct sctp_sndrcvinfo old = { .sinfo_stream = 1 };
@@ -79,6 +79,7 @@ static void several_addresses(int type)
 	sctp_freepaddrs(peers);
 	close(another);
 #endif
+	/* The same again goes to the association that is there. */
 	CHECK(sctp_sendv(fd, &iov, 1, (struct sockaddr *)list, 2, NULL, 0, SCTP_SENDV_NOINFO, 0) == 1);
 	CHECK(recv(server, &byte, 1, 0) == 1 && byte == 'x');
 	close(fd);
@@ -302,6 +303,7 @@ static void forking_threads(void)
 		CHECK(pthread_join(thread[n], NULL) == 0);
 }
 
+//= RFC 6458 6.1.11-2 6.1.11-3
 /* A message that failed comes back whole, however long it is, and the socket goes on. */
 static void failing(void)
 {

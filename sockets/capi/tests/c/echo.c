@@ -4,6 +4,7 @@
 enum { ONE = 5001, MANY = 5002 };
 
 /* Sends through one function and returns what the other end got through another one. */
+//= RFC 6458 9.8-2
 static void one_to_one(void)
 {
 	int server = listener(SOCK_STREAM, ONE), there;

@@ -80,6 +80,7 @@ static int is_right(int fd, const struct option *option, sctp_assoc_t id, int er
 	return 0;
 }
 
+//= RFC 6458 8-4
 int main(int argc, char **argv)
 {
 	start(argc, argv);

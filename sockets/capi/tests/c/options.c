@@ -24,6 +24,7 @@ static void integer(int s, int option, int value)
 	CHECK(back == value);
 }
 
+//= RFC 6458 8.1.1-2 8.1.2-1 8.1.2-2
 static void structures(void)
 {
 	struct sctp_rtoinfo rto = { .srto_initial = 800, .srto_max = 9000, .srto_min = 200 }, rto2;
@@ -38,6 +39,11 @@ static void structures(void)
 	params.sasoc_cookie_life = 30000;
 	CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_ASSOCINFO, &params, sizeof params) == 0);
 	memset(&params, 0, sizeof params);
+	CHECK(get(fd, SCTP_ASSOCINFO, &params, sizeof params) == 0);
+	CHECK(params.sasoc_asocmaxrxt == 7 && params.sasoc_cookie_life == 30000);
+	/* 0 changes nothing. */
+	params.sasoc_asocmaxrxt = params.sasoc_cookie_life = 0;
+	CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_ASSOCINFO, &params, sizeof params) == 0);
 	CHECK(get(fd, SCTP_ASSOCINFO, &params, sizeof params) == 0);
 	CHECK(params.sasoc_asocmaxrxt == 7 && params.sasoc_cookie_life == 30000);
 
@@ -110,6 +116,7 @@ static void structures(void)
 	CHECK(layer.ssb_adaptation_ind == 0xdeadbeef);
 }
 
+//= RFC 6458 8.1.20-1 8.1.20-2
 static void integers(void)
 {
 	int value, flags[] = { SCTP_NODELAY, SCTP_DISABLE_FRAGMENTS, SCTP_I_WANT_MAPPED_V4_ADDR,

@@ -30,6 +30,7 @@ static int pending(int fd)
 	return error;
 }
 
+//= RFC 6458 1-3
 static void all_three(void)
 {
 	int server = listener(SOCK_STREAM, PORT), there;

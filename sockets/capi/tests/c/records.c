@@ -67,6 +67,7 @@ static void arrives(int fd, const char *text)
 	CHECK(len == strlen(text) && memcmp(got, text, len) == 0);
 }
 
+//= RFC 6458 8.1.26-1
 static void pieces(int server)
 {
 	struct sctp_sndinfo plain = { .snd_sid = 2 }, other = { .snd_sid = 3 };
@@ -214,7 +215,6 @@ static void next_message(int server)
 	info = extended(accepted);
 	CHECK(info.sinfo_stream == 2 && info.sinfo_flags == SCTP_UNORDERED);
 	CHECK(info.serinfo_next_flags == 0 && info.serinfo_next_length == 0);
-	CHECK(close(fd) == 0 && close(accepted) == 0);
 #ifndef TEST_LKSCTP
 	/* Section 9.8: sctp_recvmsg() gives it as well. */
 	int flags = 0;
@@ -224,6 +224,7 @@ static void next_message(int server)
 			   &flags) == 5);
 	CHECK(info.sinfo_stream == 1 && info.serinfo_next_flags == 0 && info.sinfo_assoc_id > 0);
 #endif
+	CHECK(close(fd) == 0 && close(accepted) == 0);
 }
 
 /* What SCTP_NXTINFO says of the message behind the one that is read. */

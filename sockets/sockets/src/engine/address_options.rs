@@ -25,6 +25,7 @@ impl Engine {
         }
     }
 
+    //= RFC 6458 8.3.1-1
     /// SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): "Requests that the peer mark the enclosed address as the association
     /// primary. The enclosed address must be one of the association's locally bound addresses."
     pub(super) fn set_peer_primary(&mut self, id: u64, value: &[u8]) -> Fallible<()> {

@@ -44,6 +44,7 @@ fn chunk_list(number: u32, chunks: &[ChunkType], room: usize) -> Fallible<Vec<u8
 }
 
 impl Engine {
+    //= RFC 6458 8.3.2-3
     /// EACCES where associations to come do not authenticate chunks.
     fn check_authenticates(&mut self, id: u64) -> Fallible<()> {
         let on = self.socket(id)?.options.config.extensions.authentication;
@@ -83,6 +84,7 @@ impl Engine {
             return Err(errno::EINVAL);
         }
         chunks.push(kind);
+        //= RFC 6458 8.3.2-1 8.3.2-2
         // RFC 4895 §3.2 has those that cannot be listed.
         config.check().map_err(|_| errno::EINVAL)?;
         socket.options.config = config;
@@ -90,6 +92,7 @@ impl Engine {
         self.refresh_open_port(port)
     }
 
+    //= RFC 6458 8.1.17-1
     fn set_algorithms(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         self.check_authenticates(id)?;
         let f = at_least(value, 4)?;
@@ -116,6 +119,7 @@ impl Engine {
         self.refresh_open_port(port)
     }
 
+    //= RFC 6458 8.1.18-1 8.3.4-1 8.3.5-1 8.3.5-2
     fn change_key(&mut self, id: u64, number: u32, key: u16, change: Change<'_>) -> Fallible<()> {
         self.check_number(id, number)?;
         let one = self.association_of(id, number).map(|(_, association)| association.core);
@@ -148,6 +152,7 @@ impl Engine {
         results.into_iter().collect()
     }
 
+    //= RFC 6458 8.1.18-2
     fn change_key_of(
         &self,
         core: tresse::AssociationId,

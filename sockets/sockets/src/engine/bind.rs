@@ -21,6 +21,7 @@ fn overlap(a: (&[IpAddr], bool), b: (&[IpAddr], bool)) -> bool {
 }
 
 impl Engine {
+    //= RFC 6458 3.1.2-1 4.1.2-1
     /// `bind` (`how` 0), or `sctp_bindx` that adds (1) or removes (2).
     pub(super) fn bind(&mut self, id: u64, addresses: &[SocketAddr], how: i64) -> Fallible<()> {
         let socket = self.socket(id)?;
@@ -32,11 +33,13 @@ impl Engine {
         if how == 0 && socket.port.is_some() {
             return Err(errno::EINVAL);
         }
+        //= RFC 6458 3.1.2-3 4.1.2-2 9.1-1
         if addresses.iter().any(|a| a.is_ipv6() && !socket.v6)
             || (socket.v6 && socket.options.v6_only && ips.iter().any(IpAddr::is_ipv4))
         {
             return Err(errno::EINVAL);
         }
+        //= RFC 6458 9.1-2 9.1-4 9.1-5
         // RFC 6458 §9.1: "If the first port number is not zero, the following port numbers must be
         // zero or have the same value as the first one"; if it is, "All port numbers after the
         // first one being 0 must also be zero".
@@ -45,6 +48,7 @@ impl Engine {
         }
         let requested = match (first.port(), socket.port) {
             (0, bound) => bound,
+            //= RFC 6458 9.1-6
             (port, Some(bound)) if port != bound => return Err(errno::EINVAL),
             (port, _) => Some(port),
         };
@@ -93,6 +97,7 @@ impl Engine {
         self.refresh_open_port(port)
     }
 
+    //= RFC 6458 8.1.27-2
     fn check_free(&self, id: u64, ips: &[IpAddr], port: u16) -> Fallible<()> {
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
         let taken = self.sockets.iter().any(|(other_id, other)| {

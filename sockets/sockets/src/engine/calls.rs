@@ -77,6 +77,7 @@ impl Engine {
         parent.line.retain(|other| *other != number);
         let peeled = parent.many;
         let full = !peeled && !parent.has_room();
+        //= RFC 6458 3.1-4
         parent.associations.remove(&number);
         parent.crowd.remove(&number);
         parent.serves_no_more(number);
@@ -229,6 +230,7 @@ impl Engine {
         if socket.connecting {
             return Err(errno::EALREADY);
         }
+        //= RFC 6458 1-2
         if !socket.many && !socket.associations.is_empty() {
             return Err(errno::EISCONN);
         }
@@ -264,6 +266,7 @@ impl Engine {
         Ok((number, outcome))
     }
 
+    //= RFC 6458 3.1.2-2
     fn listen(&mut self, id: u64, backlog: i64) -> Fallible<()> {
         let socket = self.socket(id)?;
         if !socket.many && !socket.associations.is_empty() && socket.backlog.is_none() {
@@ -324,6 +327,7 @@ impl Engine {
         self.stop_reading(id);
     }
 
+    //= RFC 6458 3.1.5-1 3.2-1
     /// Starts a graceful shutdown.
     pub(super) fn shut_association(&mut self, number: u32) {
         if let Some(association) = self.associations.get(&number) {
@@ -347,6 +351,7 @@ impl Engine {
         }
     }
 
+    //= RFC 6458 3.1-3
     /// `sctp_peeloff`: whether `Accept` may take the association from the socket. Until then it stays there,
     /// as the program may have no descriptor for it.
     fn peel_off(&mut self, id: u64, number: i64) -> Fallible<()> {

@@ -28,6 +28,7 @@ impl Engine {
         };
         let socket = self.associations.get(&number).and_then(|association| association.socket);
         match (event, socket) {
+            //= RFC 6458 6.1.1-2
             (Event::Connected { outbound_streams, inbound_streams, .. }, Some(id)) => {
                 self.connected(id, number, (outbound_streams, inbound_streams));
             }
@@ -109,6 +110,7 @@ impl Engine {
         }
     }
 
+    //= RFC 6458 6.1-1 6.1.5-1
     /// The peer sends no more data, and takes none that is new.
     fn on_peer_shutdown(&mut self, id: u64, number: u32) {
         self.notify_last(number, &Notification::Shutdown);

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Engine;
 
 impl Engine {
+    //= RFC 6458 8.1.8-1
     /// Shuts down what has been idle for too long; when to look again, if ever.
     fn close_idle(&mut self, now: Instant) -> Option<Instant> {
         let (mut due, mut next) = (Vec::new(), None);

@@ -375,6 +375,7 @@ impl Engine {
         self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
     }
 
+    //= RFC 6458 1-1 3.1.6-1 4.1.5-1 7.5-1
     /// Opens an association from a bound socket, with `struct sctp_initmsg` for what is to be otherwise than the socket has it.
     fn associate(&mut self, id: u64, peers: &[SocketAddr], init: [u8; 8]) -> Fallible<u32> {
         let first = *peers.first().ok_or(errno::EINVAL)?;

@@ -41,6 +41,7 @@ pub(crate) enum Change {
 
 /// Something to tell.
 pub(crate) enum Notification<'a> {
+    //= RFC 6458 5.3.1-1
     /// SCTP_ASSOC_CHANGE, with our streams and the peer's.
     Association(Change, (u16, u16)),
     /// SCTP_ASSOC_CHANGE at the end, with what the peer's ABORT says, if it sent one: code and value of
@@ -96,6 +97,7 @@ const fn outcome_flags(outcome: ReconfigurationOutcome) -> u16 {
     }
 }
 
+//= RFC 6458 6.1.4-2 6.1.11-2
 /// `sinfo_flags` and `snd_flags` of a message that comes back: SCTP_DATA_NOT_FRAG, for all of it is there. As in Linux they
 /// are those of its DATA chunk, in which U is another bit than SCTP_UNORDERED.
 const fn whole_flags(unordered: bool) -> u16 {
@@ -105,6 +107,7 @@ const fn whole_flags(unordered: bool) -> u16 {
 }
 
 impl Notification<'_> {
+    //= RFC 6458 6.1.1-1 6.1.2-1 6.1.3-1 6.1.4-1 6.1.5-2 6.1.6-1 6.1.7-1 6.1.8-1 6.1.9-1 6.1.11-1
     pub(crate) fn event(&self) -> u16 {
         match self {
             Notification::Association(..) | Notification::Ended { .. } => event::ASSOC_CHANGE,
@@ -186,6 +189,7 @@ impl Notification<'_> {
             Notification::PathChanged { address, state } => {
                 s.storage(*address).u32(*state as u32).u32(0).u32(association);
             }
+            //= RFC 6458 6.1.4-3 6.1.11-3
             // The cause is left 0: RFC 6458 §6.1.11 names none, and Linux has 0 too.
             Notification::SendFailed(SendFailure { message, context, .. }) => {
                 let flags = whole_flags(message.unordered);
@@ -250,6 +254,7 @@ mod tests {
     use tresse::{Message, Ppid};
     use tresse_socket_protocol::abi::Fields;
 
+    //= RFC 6458 6.1.1-1 6.1.2-1 6.1.3-1 6.1.4-1 6.1.5-2 6.1.6-1 6.1.7-1 6.1.8-1 6.1.9-1 6.1.11-1
     #[test]
     fn each_begins_with_its_type() {
         let address = "192.0.2.1:5".parse().unwrap();
@@ -281,6 +286,7 @@ mod tests {
         }
     }
 
+    //= RFC 6458 6.1.4-2 6.1.4-3 6.1.11-2 6.1.11-3
     #[test]
     fn sizes_are_those_of_the_header() {
         let up = Notification::Association(Change::Up, (3, 4)).encode(9);

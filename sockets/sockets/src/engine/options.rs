@@ -113,6 +113,7 @@ impl Options {
         !self.config.fragmentation || self.explicit_end
     }
 
+    //= RFC 6458 8.1.20-1
     /// The level of SCTP_FRAGMENT_INTERLEAVE. RFC 6458 §8.1.20: "An implementation should default one-to-many style sockets
     /// to level 1".
     pub(super) fn level(&self, many: bool) -> u32 {
@@ -134,6 +135,7 @@ impl Options {
         is_among(event, self.events)
     }
 
+    //= RFC 6458 5.3.5-1 5.3.6-1
     /// What is to be handed over with each message.
     pub(super) fn receive_flags(&self) -> u8 {
         let mut flags = 0;
@@ -153,6 +155,7 @@ impl Options {
     }
 }
 
+//= RFC 6458 5.3.1-2 5.3.1-3
 /// `struct sctp_initmsg` (RFC 6458 §5.3.1), where 0 leaves what there is.
 pub(super) fn apply_init(config: &mut AssociationConfig, f: Fields<'_>) {
     let (out, most, tries, timeout) = (f.u16(0), f.u16(2), f.u16(4), f.u16(6));

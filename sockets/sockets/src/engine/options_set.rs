@@ -96,6 +96,7 @@ impl Engine {
             name::SET_PEER_PRIMARY_ADDR => return self.set_peer_primary(id, value),
             name::FRAGMENT_INTERLEAVE => {
                 let level = at_least(value, 4)?.u32(0);
+                //= RFC 6458 8.1.20-2
                 // RFC 6458 §8.1.20: "an implementation should return an error if an application
                 // attempts to set the level to 2 and has not subscribed to the sctp_data_io_event
                 // event, which is deprecated, or has enabled the SCTP_RECVRCVINFO socket option".
@@ -122,6 +123,7 @@ impl Engine {
             name::REUSE_PORT if many || socket.peeled_from.is_some() => {
                 return Err(errno::EOPNOTSUPP);
             }
+            //= RFC 6458 8.1.27-1
             name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
@@ -154,6 +156,7 @@ impl Engine {
         let (number, a) = if wide { (f.u32(0), f.u32(4)) } else { (0, f.u32(0)) };
         let ms = |n: u32| f64::from(n);
         match option {
+            //= RFC 6458 8.1.1-1 8.1.1-2
             name::RTOINFO => {
                 at_least(value, 16)?;
                 let (initial, max, min) = (a, f.u32(8), f.u32(12));
@@ -173,6 +176,7 @@ impl Engine {
                     }
                 })
             }
+            //= RFC 6458 8.1.2-1 8.1.2-2
             name::ASSOCINFO => {
                 at_least(value, 20)?;
                 let (retrans, life) = (u32::from(f.u16(4)), f.u32(16));
@@ -186,6 +190,7 @@ impl Engine {
                     }
                 })
             }
+            //= RFC 6458 8.1.19-1
             name::DELAYED_ACK => {
                 let packets = if value.len() >= 12 { f.u32(8) } else { 0 };
                 if a > 500 {
@@ -207,6 +212,7 @@ impl Engine {
         }
     }
 
+    //= RFC 6458 8-2
     /// Changes settings of an association, of those that there are, of those to come, or of both, whichever the number means: of
     /// a one-to-one socket always both.
     pub(super) fn reconfigure(

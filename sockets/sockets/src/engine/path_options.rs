@@ -68,6 +68,7 @@ impl Change {
                 _ => FlowLabel::new(f.u32(FLOW_LABEL) & 0xf_ffff),
             },
         };
+        //= RFC 6458 8.1.12-5
         let both = |a, b| change.has(a) && change.has(b);
         if both(spp::HB_ENABLE, spp::HB_DISABLE)
             || both(spp::PMTUD_ENABLE, spp::PMTUD_DISABLE)
@@ -85,6 +86,7 @@ impl Change {
         self.flags & flag != 0
     }
 
+    //= RFC 6458 8.1.12-1 8.1.12-2
     /// In milliseconds. "A value of zero indicates that the current setting should be left unchanged.
     /// To set an actual value of zero, the SPP_HB_TIME_IS_ZERO flag should be used."
     fn interval(&self) -> Option<u32> {
@@ -118,6 +120,7 @@ impl Change {
         labels.flow = self.flow.filter(|_| v6).unwrap_or(labels.flow);
     }
 
+    //= RFC 6458 8.1.12-3 8.1.12-4
     /// Of an association whose configuration has packets of `mtu` bytes.
     fn apply_to_path(&self, settings: &mut PathSettings, mtu: usize, v6: bool) {
         self.apply_to_labels(&mut settings.labels, v6);
@@ -159,12 +162,14 @@ impl Change {
 }
 
 impl Engine {
+    //= RFC 6458 8-1
     pub(super) fn set_path(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = at_least(value, SIZE)?;
         let (number, change) = (f.u32(0), Change::read(f)?);
         let Some(peer) = address(f) else {
             let one = self.association_of(id, number);
             let (one, core) = one.map(|(number, association)| (number, association.core)).unzip();
+            //= RFC 6458 8.1.12-6
             // RFC 6458 §8.1.12 has it not "in conjunction with a wildcard address"; as in the kernel it
             // is that of no association that makes no sense.
             if change.has(spp::HB_DEMAND) && core.is_none() {
@@ -277,6 +282,7 @@ impl Engine {
         Ok(Some((core, paths)))
     }
 
+    //= RFC 6458 8.1.9-1
     /// SCTP_PRIMARY_ADDR (RFC 6458 §8.1.9).
     pub(super) fn set_primary(&self, id: u64, value: &[u8]) -> Fallible<()> {
         let f = at_least(value, 132)?;

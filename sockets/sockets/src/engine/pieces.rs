@@ -26,6 +26,7 @@ impl Engine {
         Ok(behind)
     }
 
+    //= RFC 6458 8.1.26-1
     /// How long a message is with a piece of `len` bytes that is about to be written. EINVAL if it is of another stream than the
     /// one whose end has not come, or ends none; EMSGSIZE above what a message may have, ENOBUFS if all such messages of the
     /// socket would have too much, but for a piece that makes it less.

@@ -15,6 +15,7 @@ pub(super) fn reliability(header: &TxHeader) -> Reliability {
     match (header.sinfo_flags & sinfo::POLICY, header.pr_value) {
         (sinfo::PR_RTX, most) => Reliability::Retransmissions(most),
         (sinfo::PR_PRIO, value) => Reliability::Priority(value),
+        //= RFC 6458 5.3.2-2
         // RFC 6458 §5.3.2: "the value of 0 is special in that it indicates no timeout should occur on this message".
         (_, 0) => Reliability::Full,
         // RFC 3758 §4.1: a lifetime is that of timed reliability, as Linux and FreeBSD have it without a policy, too.
@@ -77,6 +78,7 @@ impl Engine {
 mod tests {
     use super::*;
 
+    //= RFC 6458 5.3.2-2
     #[test]
     fn a_policy_says_what_its_value_is() {
         let said = |sinfo_flags: u16, pr_value| {

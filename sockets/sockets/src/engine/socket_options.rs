@@ -70,6 +70,7 @@ fn int(value: u32) -> Vec<u8> {
 
 impl Engine {
     /// `setsockopt` of levels other than SCTP.
+    //= RFC 6458 8.1.4-1 8.1.6-1 8.1.7-1
     pub(super) fn set_other(
         &mut self,
         id: u64,

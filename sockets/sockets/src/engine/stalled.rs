@@ -32,6 +32,7 @@ const OVERFULL: usize = 4 * ALLOWED;
 /// With this many bytes of all associations nothing more is allowed: four of the largest messages.
 const ENOUGH: usize = 64 << 20;
 
+//= RFC 6458 3.3-3 3.3-4
 /// Those of a socket, by their associations: "Each association should conceptually have as much buffer space as it would
 /// have if it had its own socket" (RFC 6458 §3.3).
 #[derive(Default)]

@@ -68,10 +68,14 @@ fn read(file: &str, text: &str, found: &mut Places) {
     }
 }
 
-/// The name of the test whose head follows; C programs are tests as a whole.
+/// The name of the test whose head follows: in C a case, or a function of a program, which else is a test as a whole.
 fn test_below(file: &str, lines: &[&str]) -> Option<String> {
     if let Some(program) = file.strip_suffix(".c") {
-        return program.rsplit('/').next().map(Into::into);
+        let mut head = lines.iter().take_while(|line| !line.is_empty());
+        let begins = ["CASE(", "EACH(", "static void "];
+        let name = head.find_map(|line| begins.iter().find_map(|begin| line.strip_prefix(begin)));
+        let name = name.or_else(|| program.rsplit('/').next())?;
+        return name.split(['(', ',', ')']).next().map(Into::into);
     }
     let mut head = lines.iter().take_while(|line| !line.is_empty());
     head.find(|line| line.contains("test]"))?;
@@ -90,4 +94,15 @@ fn a_citation_names_the_test_below_it() {
     assert_eq!(places[&Id::new("2.3-4").unwrap()], [place("it_holds")]);
     assert_eq!(places[&Id::new("5-6").unwrap()], [place("it_holds")]);
     assert_eq!(places.len(), 2);
+    for (head, name) in [
+        ("CASE(it_holds)", "it_holds"),
+        ("EACH(it_holds, rows)", "it_holds"),
+        ("/* Text. */\nstatic void it_holds(int fd)", "it_holds"),
+        ("\nCASE(it_holds)", "y"),
+    ] {
+        let mut found = Places::new();
+        read("stack/x/tests/y.c", &format!("//= RFC 1 2.3-4\n{head}"), &mut found);
+        let places = &found[&1][&Id::new("2.3-4").unwrap()];
+        assert_eq!(places[0].test.as_deref(), Some(name), "{head}");
+    }
 }

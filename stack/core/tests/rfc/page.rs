@@ -48,7 +48,7 @@ fn overview(ledgers: &[Ledger]) -> String {
         "# The RFCs, sentence by sentence\n\n\
          Every sentence with MUST, MUST NOT, SHALL, REQUIRED, SHOULD, SHOULD NOT or RECOMMENDED of \
          RFC 9260 (SCTP), RFC 6525 (stream reconfiguration), RFC 6951 (UDP encapsulation), RFC 7829 (PF, primary path switchover), \
-         RFC 3758 and RFC 7496 (partial reliability), RFC 8899 and RFC 4820 (path MTU discovery by probes), RFC 4895 (authenticated chunks), RFC 5061 (dynamic address reconfiguration), RFC 8260 (user message interleaving), RFC 9653 (zero checksum), RFC 3168 (ECN), \
+         RFC 3758 and RFC 7496 (partial reliability), RFC 8899 and RFC 4820 (path MTU discovery by probes), RFC 4895 (authenticated chunks), RFC 5061 (dynamic address reconfiguration), RFC 8260 (user message interleaving), RFC 9653 (zero checksum), RFC 3168 (ECN), RFC 6458 (sockets; an informational RFC, which writes these words small), \
          with the file that does it and a test that fails if it is broken.\n\n\
          *Done*: a place in the code and a test claim it, with the profile `rfc9260`; \
          [what the default profile does otherwise](tresse.md) is a list of its own. *Deviates*: something else is \
@@ -122,6 +122,7 @@ fn chapter(ledger: &Ledger, chapters: (u32, u32)) -> String {
     let mut page = format!("# {}\n\n", title(ledger.rfc, chapters));
     let with = match ledger.rfc {
         7829 => "With `limits.pf_max_retrans = 0`, as `tresse` has it; `rfc9260` has no PF state.",
+        6458 => "The sockets of `tresse run` and libtresse, with any profile.",
         _ => "With the profile `rfc9260`; [`tresse`](tresse.md) does more.",
     };
     write!(page, "[What this is](README.md). {with}\n\n").unwrap();

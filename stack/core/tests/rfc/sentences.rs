@@ -19,21 +19,32 @@ pub(crate) struct Sentence {
     pub deviates: Option<String>,
     /// What the profile `tresse` does otherwise, and why; `rfc9260` does as the sentence says.
     pub tresse: Option<String>,
+    /// The RFC writes the keywords small.
+    #[serde(skip)]
+    small: bool,
 }
 
 /// The words that make a sentence one of these.
 const KEYWORDS: [&str; 6] = ["MUST", "SHALL", "REQUIRED", "SHOULD", "RECOMMENDED", "RECOMMENDS"];
 
+/// An informational RFC, which does not refer to RFC 2119.
+const WITHOUT_CAPITALS: u16 = 6458;
+
 impl Sentence {
     /// SHOULD and RECOMMENDED else.
     pub(crate) fn is_must(&self) -> bool {
-        KEYWORDS[..3].iter().any(|word| self.text.contains(word))
+        self.all().any(|word| KEYWORDS[..3].contains(&word.as_str()))
     }
 
     /// Keywords in it.
     pub(crate) fn keywords(&self) -> usize {
+        self.all().count()
+    }
+
+    fn all(&self) -> impl Iterator<Item = String> {
         let words = self.text.split(|c: char| !c.is_ascii_alphanumeric());
-        words.filter(|word| KEYWORDS.contains(word)).count()
+        let as_keyword = |word: &str| if self.small { word.to_uppercase() } else { word.into() };
+        words.map(as_keyword).filter(|word| KEYWORDS.contains(&word.as_str()))
     }
 
     /// Verdicts other than that it is done.
@@ -102,7 +113,8 @@ pub(crate) fn read(root: &Path, rfc: u16) -> BTreeMap<Id, Sentence> {
     let text = std::fs::read_to_string(&file).unwrap();
     let all: BTreeMap<String, Sentence> = toml::from_str(&text).unwrap();
     let id = |text: String| Id::new(&text).unwrap_or_else(|| panic!("RFC {rfc}: id {text:?}"));
-    all.into_iter().map(|(text, sentence)| (id(text), sentence)).collect()
+    let small = rfc == WITHOUT_CAPITALS;
+    all.into_iter().map(|(text, sentence)| (id(text), Sentence { small, ..sentence })).collect()
 }
 
 /// How many keywords each section of each RFC has.

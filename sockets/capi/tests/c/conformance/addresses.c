@@ -44,6 +44,7 @@ CASE(bindx_with_a_port)
 	SAME(addresses_of(fd, 0, false), 2);
 }
 
+//= RFC 6458 9.1-2 9.1-4 9.1-5
 CASE(bindx_two_ports)
 {
 	struct sockaddr_in at[2];
@@ -51,8 +52,11 @@ CASE(bindx_two_ports)
 	two(20001, at);
 	at[1].sin_port = htons(20002);
 	FAILS(sctp_bindx(fd, (struct sockaddr *)at, 2, SCTP_BINDX_ADD_ADDR), EINVAL);
+	at[0].sin_port = 0;
+	FAILS(sctp_bindx(fd, (struct sockaddr *)at, 2, SCTP_BINDX_ADD_ADDR), EINVAL);
 }
 
+//= RFC 6458 9.1-6
 CASE(bindx_another_port_later)
 {
 	struct sockaddr_in at[2];
@@ -113,6 +117,7 @@ static const struct wrong_bindx {
 	{ "v6_on_v4", "::1", 1, SCTP_BINDX_ADD_ADDR, EINVAL },
 };
 
+//= RFC 6458 9.1-1
 EACH(bindx_wrong, wrong_bindxs)
 {
 	struct sockaddr_storage at;
@@ -145,6 +150,7 @@ CASE(bindx_an_accepted_socket_its_own_address)
 	FAILS(sctp_bindx(pair.server, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
 }
 
+//= RFC 6458 9.9-1
 EACH(connectx_several, both_kinds)
 {
 	struct sockaddr_in at[2];
@@ -637,8 +643,6 @@ CASE(reuse_address_of_a_listener)
 	FAILS(bind(second, (struct sockaddr *)&at, len), EADDRINUSE);
 }
 
-CASE(port_of_a_closed_listener_is_free)
-{
 /* Options that let several sockets have a port: all have to be set on each, and whether more than one may listen. */
 static const struct sharing {
 	const char *label;
@@ -667,6 +671,8 @@ EACH(port_of_several, sharings)
 		FAILS(set_int(first, row->level, row->option, 0), EFAULT);
 }
 
+CASE(port_of_a_closed_listener_is_free)
+{
 	struct sockaddr_in at;
 	int first = listening(ONE), second = new_socket(ONE);
 	socklen_t len = address(&at, loopback(), port(first));
@@ -683,6 +689,7 @@ CASE(port_of_an_accepted_socket_is_taken)
 	FAILS(bind(new_socket(ONE), (struct sockaddr *)&at, len), EADDRINUSE);
 }
 
+//= RFC 6458 8.1.9-1
 CASE(primary_address_is_a_peers)
 {
 	struct pair pair = paired(ONE);

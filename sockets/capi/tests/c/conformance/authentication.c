@@ -94,6 +94,7 @@ static void told_of(const struct sctp_authkey_event *told, sctp_assoc_t id, int 
 	SAME(told->auth_assoc_id, id);
 }
 
+//= RFC 6458 8.3.2-3
 CASE(without_it_nothing_can_be_set)
 {
 	int fd = new_socket(ONE);
@@ -123,6 +124,7 @@ static const struct never {
 	int type;
 } never[] = { { "init", 1 }, { "init_ack", 2 }, { "shutdown_complete", 14 }, { "auth", 15 } };
 
+//= RFC 6458 8.3.2-1 8.3.2-2
 EACH(a_chunk_that_is_never_authenticated, never)
 {
 	int fd = new_socket(ONE);
@@ -142,6 +144,7 @@ static const struct algorithms {
 	{ "unknown", 2, { 1, 2 }, EOPNOTSUPP },
 };
 
+//= RFC 6458 8.1.17-1
 EACH(algorithms_are_chosen, algorithms)
 {
 	char room[100] = { 0 };
@@ -166,6 +169,7 @@ EACH(algorithms_are_chosen, algorithms)
 	CHECK(memcmp(room + sizeof *list, row->list, 2 * row->count) == 0);
 }
 
+//= RFC 6458 8.1.18-1 8.3.4-1 8.3.5-1 8.3.5-2
 EACH(keys_of_associations_to_come, both_kinds)
 {
 	int fd = new_socket(row->kind);
@@ -177,6 +181,7 @@ EACH(keys_of_associations_to_come, both_kinds)
 	SAME(active_key(fd, 0), 7);
 	FAILS(change_key(fd, SCTP_AUTH_DELETE_KEY, 0, 7), EINVAL);
 	FAILS(change_key(fd, SCTP_AUTH_DEACTIVATE_KEY, 0, 7), EINVAL);
+	FAILS(change_key(fd, SCTP_AUTH_DEACTIVATE_KEY, 0, 8), EINVAL);
 	WORKS(set_key(fd, 0, 8, "another secret"));
 	WORKS(change_key(fd, SCTP_AUTH_DEACTIVATE_KEY, 0, 8));
 	FAILS(change_key(fd, SCTP_AUTH_ACTIVE_KEY, 0, 8), EINVAL);
@@ -252,6 +257,7 @@ CASE(data_with_another_key_does_not_arrive)
 	ARRIVES(pair.server, "there");
 }
 
+//= RFC 6458 8.1.18-2
 CASE(keys_change_under_way)
 {
 	struct pair pair = authenticated(BOTH, "a secret");
@@ -294,6 +300,7 @@ CASE(a_key_that_is_active_here_is_not_told)
 	CHECK(quiet(pair.server));
 }
 
+//= RFC 6458 6.1.1-2
 CASE(the_peer_does_not_authenticate)
 {
 	struct pair pair = authenticated(CLIENT, NULL);

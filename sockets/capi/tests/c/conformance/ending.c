@@ -71,6 +71,7 @@ CASE(shutdown_read_and_data)
 	SAME(receive(pair.client, 0)->len, 0);
 }
 
+//= RFC 6458 3.1.5-1 3.2-1
 CASE(eof_ends_one_association)
 {
 	struct pair pair = paired(MANY), other = joined(pair.server);
@@ -206,6 +207,7 @@ static const struct lingering {
 	struct linger linger;
 } lingerings[] = { { "off", { 0, 0 } }, { "zero", { 1, 0 } }, { "time", { 1, 7 } } };
 
+//= RFC 6458 8.1.4-1
 EACH(linger_reads_back, lingerings)
 {
 	int fd = new_socket(ONE);

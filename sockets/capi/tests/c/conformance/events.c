@@ -193,6 +193,7 @@ CASE(up_on_a_connected_one_to_one_socket)
 	CHANGED(client, SCTP_COMM_UP);
 }
 
+//= RFC 6458 5.3.1-1
 CASE(streams_are_negotiated)
 {
 	int server = listening(MANY), client = bound(MANY);
@@ -221,6 +222,7 @@ CASE(cannot_start)
 	CHANGED(client, SCTP_CANT_STR_ASSOC);
 }
 
+//= RFC 6458 6.1.5-1
 EACH(peers_close, both_kinds)
 {
 	struct pair pair = paired(row->kind);
@@ -327,6 +329,7 @@ CASE(only_address_of_the_peer_does_not_change)
 	CHECK(quiet(server));
 }
 
+//= RFC 6458 6-1
 CASE(notification_in_parts)
 {
 	struct pair pair = paired(MANY);
@@ -427,6 +430,27 @@ EACH(message_comes_back, failures)
 	if (row->type == SCTP_SEND_FAILED) {
 		CHECK(event->sn_send_failed.ssf_info.sinfo_context > 0);
 		SAME(event->sn_send_failed.ssf_assoc_id, pair.client_id);
+	}
+}
+
+/* Flags of what comes back are those of a DATA chunk: SCTP_DATA_NOT_FRAG, and 4 for U. */
+//= RFC 6458 6.1.4-2 6.1.11-2
+EACH(what_comes_back_is_whole, failures)
+{
+	int nobody = bound(ONE), number = port(nobody), client = bound(MANY);
+	struct sockaddr_in to;
+	socklen_t len = address(&to, loopback(), number);
+	close(nobody);
+	WORKS(subscribe(client, row->type, true));
+	for (int unordered = 0; unordered < 2; unordered++) {
+		SAME(sctp_sendmsg(client, "hello", 5, (struct sockaddr *)&to, len, 0,
+				  unordered ? SCTP_UNORDERED : 0, 0, 0, 0), 5);
+		void *event = TOLD(client, row->type);
+		struct sctp_send_failed *old = event;
+		struct sctp_send_failed_event *failed = event;
+		SAME(row->type == SCTP_SEND_FAILED ? old->ssf_info.sinfo_flags :
+						     failed->ssfe_info.snd_flags,
+		     unordered ? 7 : 3);
 	}
 }
 

@@ -6,6 +6,7 @@ static int association_count(int fd)
 	return get_int(fd, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER);
 }
 
+//= RFC 6458 1-1
 CASE(numbers_of_associations)
 {
 	int server = listening(MANY);
@@ -27,6 +28,7 @@ CASE(list_of_associations)
 	CHECK(ids->gaids_assoc_id[0] == first.server_id || ids->gaids_assoc_id[0] == second.server_id);
 }
 
+//= RFC 6458 8.2.6-2
 CASE(list_of_associations_in_too_little_room)
 {
 	struct pair first = paired(MANY), second = joined(first.server);
@@ -78,6 +80,7 @@ CASE(association_by_address_without_id)
 	ARRIVES(second.client, "two");
 }
 
+//= RFC 6458 3.1.2-2
 CASE(one_to_many_socket_that_does_not_listen_refuses)
 {
 	FAILS(dial(new_socket(ONE), port(bound(MANY))), ECONNREFUSED);
@@ -161,6 +164,7 @@ CASE(peeled_off_with_unsent_data)
 	ARRIVES(second.client, "second");
 }
 
+//= RFC 6458 3.1-3 3.1-4
 CASE(peeled_off_leaves_the_others)
 {
 	struct pair first = paired(MANY), second = joined(first.server);
@@ -223,6 +227,7 @@ CASE(peel_off_0)
 	FAILS(sctp_peeloff(pair.client, 0), EINVAL);
 }
 
+//= RFC 6458 3.1-4
 CASE(peel_off_twice)
 {
 	struct pair pair = paired(MANY);
@@ -246,6 +251,7 @@ CASE(peel_off_flags)
 	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
+//= RFC 6458 8-2
 CASE(options_of_one_association)
 {
 	struct pair first = paired(MANY), second = joined(first.server);
@@ -286,6 +292,21 @@ CASE(autoclose_ends_idle_associations)
 	long long before = clock_ms();
 	SAME(receive(client, 0)->flags & MSG_NOTIFICATION, MSG_NOTIFICATION);
 	CHECK(clock_ms() - before >= 800);
+}
+
+//= RFC 6458 8.1.8-1
+CASE(autoclose_of_0_closes_nothing)
+{
+	int server = listening(MANY), client = bound(MANY), seconds = 1;
+	SAME(get_int(server, IPPROTO_SCTP, SCTP_AUTOCLOSE), 0);
+	WORKS(setsockopt(server, IPPROTO_SCTP, SCTP_AUTOCLOSE, &seconds, sizeof seconds));
+	seconds = 0;
+	WORKS(setsockopt(server, IPPROTO_SCTP, SCTP_AUTOCLOSE, &seconds, sizeof seconds));
+	WORKS(subscribe(client, SCTP_SHUTDOWN_EVENT, true));
+	WORKS(dial(client, port(server)));
+	usleep(1300000);
+	CHECK(!(now(client, POLLIN) & POLLIN));
+	SAME(association_count(server), 1);
 }
 
 CASE(status_of_an_association)
@@ -331,6 +352,7 @@ CASE(rto_bounds_are_in_order)
 	FAILS(setsockopt(new_socket(ONE), IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto), EINVAL);
 }
 
+//= RFC 6458 8.1.1-1
 CASE(rto_of_0_changes_nothing)
 {
 	int fd = new_socket(ONE);

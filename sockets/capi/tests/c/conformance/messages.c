@@ -230,6 +230,7 @@ EACH(message_of_size, sizes)
 	CHECK(memcmp(got, large, len) == 0);
 }
 
+//= RFC 6458 7.1-2
 EACH(empty_message, all_kinds)
 {
 	struct pair pair = paired(row->kind);
@@ -363,6 +364,7 @@ CASE(zero_length_receive)
 	ARRIVES(pair.server, "abc");
 }
 
+//= RFC 6458 3.1.4-1
 EACH(sender_is_told, both_kinds)
 {
 	struct pair pair = paired(row->kind);
@@ -391,6 +393,7 @@ CASE(answer_by_address)
 	ARRIVES(pair.client, "pong");
 }
 
+//= RFC 6458 3.1.6-1 7.5-1
 CASE(send_sets_up_an_association)
 {
 	int server = listening(MANY), client = new_socket(MANY);
@@ -403,6 +406,7 @@ CASE(send_sets_up_an_association)
 }
 
 /* RFC 6458 §4 has this for one-to-many sockets; Linux serves both. */
+//= RFC 6458 4.1.5-1
 CASE(one_to_one_send_sets_up_an_association)
 {
 	int listener = listening(ONE), client = new_socket(ONE);
@@ -519,6 +523,7 @@ EACH(sndrcv, tolds)
 	check_told(row, receive(pair.server, 0));
 }
 
+//= RFC 6458 9.12-1
 EACH(sendv_sndinfo, tolds)
 {
 	struct pair pair = paired(ONE);
@@ -682,6 +687,7 @@ CASE(nxtinfo_tells_of_the_next_message)
 	CHECK(!got->has_nxt);
 }
 
+//= RFC 6458 5.3.5-1 5.3.6-1
 CASE(nothing_is_told_unless_asked_for)
 {
 	struct pair pair = paired(ONE);

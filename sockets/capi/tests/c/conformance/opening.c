@@ -69,6 +69,7 @@ CASE(bind_in_use_by_the_wildcard)
 	FAILS(bind(fd, (struct sockaddr *)&at, len), EADDRINUSE);
 }
 
+//= RFC 6458 3.1.2-1 4.1.2-1
 CASE(bind_same_port_of_another_address)
 {
 	struct sockaddr_storage at;
@@ -94,6 +95,7 @@ static const struct wrong_bind {
 	{ "short_v6", AF_INET6, "::1", 23, EINVAL },
 };
 
+//= RFC 6458 3.1.2-3 4.1.2-2
 EACH(bind_wrong, wrong_binds)
 {
 	struct sockaddr_storage at;
@@ -198,6 +200,7 @@ EACH(connect_again_after_refused, both_kinds)
 	WORKS(dial(fd, port(listening(row->kind))));
 }
 
+//= RFC 6458 1-2
 CASE(connect_twice)
 {
 	struct pair pair = paired(ONE);
@@ -369,6 +372,7 @@ CASE(accept_on_an_accepted_socket)
 	ARRIVES(pair.server, "kept");
 }
 
+//= RFC 6458 3.1.3-1
 CASE(accept_on_a_one_to_many_socket)
 {
 	struct pair pair = paired(MANY);

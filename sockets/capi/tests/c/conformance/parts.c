@@ -74,6 +74,7 @@ static const struct reading {
 } readings[] = { { "recvmsg", 0 }, { "sctp_recvmsg", 1 }, { "sctp_recvv", 2 }, { "recv", 3 } };
 
 /* MSG_EOR is where the message ends, by any call that tells of it. */
+//= RFC 6458 9.8-3 9.13-1
 EACH(the_end_is_told_by, readings)
 {
 	static char into[LONG];

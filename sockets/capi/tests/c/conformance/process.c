@@ -465,6 +465,7 @@ CASE(timeout_out_of_range)
 	FAILS(setsockopt(new_socket(ONE), SOL_SOCKET, SO_RCVTIMEO, &wrong, sizeof wrong), EDOM);
 }
 
+//= RFC 6458 8.1.6-1 8.1.7-1
 EACH(buffer_sizes_are_doubled, both_kinds)
 {
 	int fd = new_socket(row->kind);

@@ -28,6 +28,7 @@ CASE(accept_swallows_no_message)
 	ARRIVES(pair.server, "second");
 }
 
+//= RFC 6458 9.12-3
 /* RFC 6458 §9.12: several addresses belong to one peer, and an association to be set up. */
 CASE(sendv_to_several_addresses)
 {
@@ -96,6 +97,7 @@ CASE(pread_is_refused)
 	ARRIVES(pair.server, "intact");
 }
 
+//= RFC 6458 6.1-1
 CASE(write_after_the_peers_shutdown)
 {
 	struct pair pair = paired(ONE);
@@ -271,6 +273,7 @@ EACH(delayed_ack_of_8_bytes, all_kinds)
 	SAME(value.assoc_value, 150);
 }
 
+//= RFC 6458 7.1-1
 CASE(default_send_param_of_an_association)
 {
 	struct pair pair = paired(MANY);
@@ -385,6 +388,7 @@ CASE(shutdown_comp_comes_before_the_end)
 	SAME(receive(pair.client, 0)->len, 0);
 }
 
+//= RFC 6458 5.3.1-3
 CASE(max_init_timeo_is_not_the_initial_rto)
 {
 	int fd = new_socket(ONE);

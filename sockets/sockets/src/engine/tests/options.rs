@@ -177,6 +177,7 @@ fn interleaving_is_asked_for_at_both_ends() {
     });
 }
 
+//= RFC 6458 5.3.1-3
 #[test]
 fn what_is_known_of_an_association_is_told() {
     with_engine(|path| {
@@ -226,6 +227,7 @@ fn a_message_says_how_its_association_is_opened() {
     });
 }
 
+//= RFC 6458 5.3.1-2
 /// `sinit_max_attempts` and `sinit_max_init_timeo`: with the default the attempt would end after a minute.
 #[test]
 fn how_often_a_peer_is_asked_is_bounded() {
@@ -372,6 +374,7 @@ fn what_the_statistics_count_can_be_read() {
     });
 }
 
+//= RFC 6458 8.1.27-1 8.1.27-2
 /// RFC 6458 §8.1.27: all sockets of a port have set the option, and one of them listens at most. With SO_REUSEPORT all may.
 #[test]
 fn several_sockets_have_a_port() {

@@ -31,6 +31,7 @@ fn get(client: &Client, peer: Option<&str>) -> (u32, u16, bool) {
     (f.u32(132), f.u16(136), flags & HB_ENABLE != 0)
 }
 
+//= RFC 6458 8-1 8.1.12-1 8.1.12-2 8.1.12-4 8.1.12-5 8.1.12-6
 #[test]
 fn an_address_has_settings_of_its_own_until_all_are_set() {
     with_engine(|path| {

@@ -58,6 +58,7 @@ fn send_until_refused(client: &Client, header: TxHeader) -> u32 {
     sent
 }
 
+//= RFC 6458 3.3-3 3.3-4
 /// RFC 6458 §3.3: "The application should at least be able to send messages to the non-stalled associations."
 #[test]
 fn a_peer_that_does_not_read_keeps_no_other_one_waiting() {

@@ -84,6 +84,7 @@ fn the_deadline_belongs_to_the_first_unacknowledged_packet() {
 }
 
 //= RFC 9260 6.2-13 6.2-14
+//= RFC 6458 8.1.19-1
 #[test]
 fn parameters_are_honoured() {
     let mut every = ack(0.0, 2);

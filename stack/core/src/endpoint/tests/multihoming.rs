@@ -108,6 +108,7 @@ fn of_several_alternates_one_is_used() {
 }
 
 //= RFC 9260 6.4.1-1 8.2-2 8.2-3 8.3-4 8.3-9 8.3-10
+//= RFC 6458 8.1.12-3
 //= RFC 7829 3.2-17
 #[test]
 fn a_path_with_too_many_errors_is_inactive_and_the_other_takes_over() {

@@ -55,6 +55,7 @@ fn keys_are_changed_while_data_is_in_flight() {
     assert_eq!(told, expected);
 }
 
+//= RFC 6458 5.3.8-1 8.1.18-3
 /// RFC 6458 §5.3.8. Whatever is lost, and however packets are filled.
 #[test]
 fn messages_name_their_keys() {

@@ -66,6 +66,7 @@ impl Carried {
         self.new + self.retransmitted + self.copies == 0
     }
 
+    //= RFC 6458 5.3.8-1 8.1.18-3
     /// Whether a chunk with this key may be among them: a packet has one AUTH chunk (RFC 4895 §5.1).
     pub(super) fn takes(&self, key: Option<u16>) -> bool {
         self.key == key || self.is_empty()
