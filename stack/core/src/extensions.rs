@@ -1,6 +1,7 @@
 //! Extensions of the protocol that an application lets an endpoint offer to its peers.
 //!
-//! What recovery needs of the peer (TIMESTAMP, R bits, NR-SACK) is part of a [`Profile`](crate::Profile).
+//! What recovery needs of the peer (TIMESTAMP, R bits, NR-SACK) is part of a [`Profile`](crate::Profile);
+//! [`AssociationInfo::nr_sack`](crate::AssociationInfo::nr_sack) tells whether the peer has that one.
 
 /// Extensions that are offered in INIT and INIT ACK. Each is used in an association if both ends offer it, and silently
 /// left out otherwise; [`AssociationInfo::extensions`](crate::AssociationInfo::extensions) tells which.

@@ -165,6 +165,9 @@ pub struct AssociationInfo {
     pub inbound_streams: u16,
     /// Extensions that both ends have offered; before that is known, none.
     pub extensions: Extensions,
+    /// NR-SACKs take the place of SACKs, since the profiles of both ends have them (`sack.nr_sack`,
+    /// draft-natarajan-tsvwg-sctp-nrsack).
+    pub nr_sack: bool,
     /// DATA chunks sent and not yet acknowledged.
     pub unacknowledged_chunks: usize,
     /// Messages that wait to be read.

@@ -129,6 +129,7 @@ impl Association {
             inbound_streams: self.receiver.streams(),
             //= RFC 3758 3.3.2-6 3.3.3-1
             extensions: self.sender.data().capabilities().chosen,
+            nr_sack: self.sender.data().capabilities().nr_sack,
             unacknowledged_chunks: self.sender.data().outstanding(),
             unread_messages: self.readable(),
             //= RFC 8899 3-20 4.4-1

@@ -126,7 +126,7 @@ parameters! {
         /// RFC 7053 §4). Default false.
         ask_when_idle: bool = false,
         /// NR-SACKs instead of SACKs, if the peer knows them too. The sender frees its buffer of what the receiver promises to
-        /// keep. Default `off`.
+        /// keep. `AssociationInfo::nr_sack` tells whether both have agreed on it. Default `off`.
         nr_sack: NrSackMode = NrSackMode::Off,
     }
 }

@@ -67,7 +67,8 @@ fn both_ends_must_offer_them() {
         pair.send(Side::A, a_id, 0, vec![1; 100]);
         pair.send(Side::Z, z_id, 0, vec![1; 100]);
         pair.run(secs(1));
-        for side in [Side::A, Side::Z] {
+        for (side, id) in [(Side::A, a_id), (Side::Z, z_id)] {
+            assert_eq!(pair.end(side).info(id).unwrap().nr_sack, kind == ChunkType::NR_SACK);
             let other = if kind == ChunkType::SACK { ChunkType::NR_SACK } else { ChunkType::SACK };
             assert!(!pair.sent(side, kind).is_empty(), "{a} {z}");
             assert!(pair.sent(side, other).is_empty(), "{a} {z}");
@@ -211,6 +212,52 @@ fn what_is_kept_is_not_reported_as_failed() {
         )
         .collect();
     assert_eq!(failed, [1000, 2000], "the first one, and the second as a whole");
+}
+
+#[test]
+fn promises_that_overlap_or_are_broken_change_nothing() {
+    let mut script = agreed(&config("delivered"));
+    for _ in 0..10 {
+        script.send(100);
+    }
+    // In any order, over each other, and over Gap Ack Blocks that report the same.
+    give(&mut script, 0, &[(2, 3), (2, 8)], &[(4, 5), (2, 4), (3, 5), (2, 5)]);
+    assert_eq!((script.stats().send_buffered, script.path(0).flight), (600, 3 * 116));
+    // The four are withdrawn again and again, and what could be taken back is left alone.
+    for n in 0..1000u16 {
+        let kept = [(2, 2 + n % 4)];
+        give(&mut script, 0, &[(6, 8)], if n % 2 == 0 { &kept } else { &[] });
+    }
+    let stats = script.stats();
+    assert_eq!((stats.reneged, stats.contradictory_sacks), (0, 0));
+    assert_eq!((stats.send_buffered, script.path(0).flight), (600, 3 * 116));
+    assert_eq!(script.state(), State::Established);
+    // What is not promised may be taken back, and is sent again.
+    give(&mut script, 0, &[], &[]);
+    assert_eq!((script.stats().reneged, script.path(0).flight), (3, 6 * 116));
+}
+
+/// The send buffer is empty as long as the first chunk is missing, so that the application may go on for ever.
+#[test]
+fn a_peer_that_keeps_all_but_the_first_holds_65_535_chunks_up_and_no_more() {
+    let mut script = agreed(&AssociationConfig { send_buffer: 4000, ..config("delivered") });
+    // Of the ordered messages of a stream half as many may be outstanding.
+    let unordered = SendOptions { unordered: true, ..SendOptions::default() };
+    let mut outstanding = 0;
+    loop {
+        while script.try_send(0, 1, unordered).is_ok() {}
+        script.poll();
+        let info = script.end.info(script.id).unwrap();
+        if info.unacknowledged_chunks == outstanding {
+            break;
+        }
+        outstanding = info.unacknowledged_chunks;
+        give(&mut script, 0, &[], &[(2, outstanding as u16)]);
+    }
+    assert_eq!(outstanding, 65_535);
+    let stats = script.stats();
+    assert!(stats.send_buffered <= 4000 && stats.memory < 16 << 20, "{stats:?}");
+    assert_eq!(script.state(), State::Established);
 }
 
 #[test]
