@@ -301,6 +301,32 @@ pub enum TraceEvent {
         /// How many streams it lists.
         streams: usize,
     },
+    /// A FORWARD TSN or I-FORWARD-TSN chunk was processed.
+    PassedOver {
+        /// Its New Cumulative TSN.
+        tsn: Tsn,
+        /// How many streams or messages it lists.
+        streams: usize,
+        /// Chunks that were dropped, for the rest of their messages will not come.
+        dropped: usize,
+        /// Whether it passed over anything; otherwise it was out of date, or out of all range.
+        advanced: bool,
+    },
+    /// The application was told that the rest of a message will not come of which it has read a part
+    /// ([`MessagePart::Aborted`]).
+    PartialDeliveryAborted {
+        /// TSN of its first fragment.
+        tsn: Tsn,
+        /// The stream it came on.
+        stream: StreamId,
+    },
+    /// A packet drop report was processed.
+    DropReport {
+        /// Bytes of the packet that it quotes.
+        quoted: usize,
+        /// Whether something is sent again for it.
+        helped: bool,
+    },
     /// A chunk that was acknowledged by a gap block is no longer: the receiver reneged.
     Reneged {
         /// Its TSN.

@@ -56,11 +56,6 @@ impl Events {
         self.queue.push_back(event);
     }
 
-    /// None was left to take over.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
-
     /// Takes the next one over, which still counts as one that waits.
     pub(crate) fn take(&mut self) -> Option<Event> {
         self.queue.pop_front()
@@ -87,6 +82,11 @@ impl Journal {
     pub(crate) fn new(tracing: bool) -> Journal {
         let traces = Traces { wanted: tracing, ..Traces::default() };
         Journal { traces, ..Journal::default() }
+    }
+
+    /// Nothing is left to take over.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.queue.is_empty() && self.traces.queue.is_empty()
     }
 
     /// Bytes of memory of the events that were not polled yet.

@@ -5,7 +5,7 @@
 //! | `tresse::association` | info | established, closed and why, peer's shutdown, restart |
 //! | `tresse::association` | warn | ERROR chunks of the peer |
 //! | `tresse::path` | info | a path changes its state |
-//! | `tresse::recovery` | debug | chunk lost, T3-rtx expired, spurious, reneged, Limited Transmit, RTO.Min, path MTU and the search for it |
+//! | `tresse::recovery` | debug | chunk lost, T3-rtx expired, spurious, reneged, Limited Transmit, RTO.Min, path MTU and the search for it, FORWARD TSN and packet drop reports of the peer, messages whose rest does not come |
 //! | `tresse::congestion` | debug | the window is cut, given back or begins again |
 //! | `tresse::congestion` | trace | the window grows |
 //! | `tresse::rtt` | trace | round-trip time samples |
@@ -161,6 +161,17 @@ fn recovery(association: &str, event: &TraceEvent) {
         TraceEvent::Reneged { tsn } => {
             debug!(target: "tresse::recovery", association, tsn = tsn.0, "chunk reneged");
         }
+        TraceEvent::PassedOver { tsn, streams, dropped, advanced } => debug!(
+            target: "tresse::recovery",
+            association, tsn = tsn.0, streams, dropped, advanced, "FORWARD TSN processed"
+        ),
+        TraceEvent::PartialDeliveryAborted { tsn, stream } => debug!(
+            target: "tresse::recovery",
+            association, tsn = tsn.0, stream = stream.0, "the rest of a message does not come"
+        ),
+        TraceEvent::DropReport { quoted, helped } => debug!(
+            target: "tresse::recovery", association, quoted, helped, "packet drop report processed"
+        ),
         TraceEvent::ExtraPacket { path } => {
             debug!(target: "tresse::recovery", association, path = path.0, "packet beyond cwnd");
         }

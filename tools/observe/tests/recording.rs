@@ -4,13 +4,16 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::Pair;
 use serde_json::Value;
+use tresse::profile::NrSackMode;
 use tresse::{
     AssociationId, Authentication, ChunkType, Event, LossCause, MtuDiscovery, ObservedEvent,
-    ObservedPacket, Observer, Ppid, ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
+    ObservedPacket, Observer, Ppid, Reliability, ResetDirection, SendOptions, StreamId, Time,
+    TraceEvent, Tsn,
 };
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
 use tresse_wire::{
@@ -303,7 +306,7 @@ async fn qlog_tells_of_addresses_that_come_and_go() {
 }
 
 /// After the first packet with user data it shows another one, with an I-FORWARD-TSN, which nobody sends on a path that loses
-/// nothing; and with each RTT, that packets that may be marked vanish.
+/// nothing; and with each RTT, what peers without losses and damage do not bring about.
 struct Forwards {
     qlog: QlogFolder,
     done: bool,
@@ -349,7 +352,14 @@ impl Observer for Forwards {
     fn trace(&mut self, association: AssociationId, at: Time, event: &TraceEvent) {
         self.qlog.trace(association, at, event);
         if let TraceEvent::Rtt { path, .. } = event {
-            self.qlog.trace(association, at, &TraceEvent::EcnGivenUp { path: *path });
+            for event in [
+                TraceEvent::EcnGivenUp { path: *path },
+                TraceEvent::PassedOver { tsn: Tsn(7), streams: 2, dropped: 1, advanced: true },
+                TraceEvent::PartialDeliveryAborted { tsn: Tsn(6), stream: StreamId(3) },
+                TraceEvent::DropReport { quoted: 1200, helped: false },
+            ] {
+                self.qlog.trace(association, at, &event);
+            }
         }
     }
 }
@@ -362,6 +372,7 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
     let observer = Forwards { qlog, done: false };
     let pair = Pair::with(Some(Box::new(observer)), |association| {
         association.extensions.interleaving = true;
+        Arc::make_mut(&mut association.profile).sack.nr_sack = NrSackMode::Delivered;
     })
     .await;
     for (stream, ppid) in [(1, 7), (1, 8), (2, 9)] {
@@ -380,8 +391,18 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
         let chunks = record["data"]["chunks"].as_array().into_iter().flatten();
         seen.extend(chunks.filter(|chunk| chunk["chunk_type"] == "I-DATA").cloned());
     }
-    let given_up = records.iter().find(|record| record["name"] == "sctp:ecn_given_up");
-    assert_eq!(given_up.unwrap()["tuple"], "0");
+    let told = |name: &str| records.iter().find(|record| record["name"] == name).expect(name);
+    assert_eq!(told("sctp:ecn_given_up")["tuple"], "0");
+    let passed_over = serde_json::json!(
+        {"new_cumulative_tsn": 7, "skipped_streams": 2, "dropped_chunks": 1, "advanced": true}
+    );
+    assert_eq!(told("sctp:forward_tsn_processed")["data"], passed_over);
+    let cut_short = serde_json::json!({"tsn": 6, "stream_id": 3});
+    assert_eq!(told("sctp:partial_delivery_aborted")["data"], cut_short);
+    let report = serde_json::json!({"quoted_length": 1200, "acted_on": false});
+    assert_eq!(told("sctp:packet_drop_report_processed")["data"], report);
+    let agreed = &told("sctp:extensions_negotiated")["data"]["extensions"];
+    assert!(agreed.as_array().unwrap().contains(&"nr-sack".into()), "{agreed}");
     let forward = records.iter().map(|record| &record["data"]["chunks"][0]);
     let forward = forward.filter(|chunk| chunk["chunk_type"] == "I-FORWARD-TSN");
     let expected = serde_json::json!({
@@ -432,6 +453,51 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
     let chunk = chunks.iter_mut().find(|chunk| chunk["chunk_type"] == "I-DATA").unwrap();
     chunk["message_identifier"] = (-1).into();
     assert!(!schema.is_valid(&wrong), "{wrong}");
+}
+
+/// The peer reads nothing, until what waits behind a closed window is given up.
+#[tokio::test]
+async fn qlog_tells_of_messages_that_never_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::with(Some(Box::new(qlog)), |association| {
+        association.receive_buffer = 20_000;
+    })
+    .await;
+    for _ in 0..10 {
+        pair.theirs.send(StreamId(0), vec![0; 15_000]).await.unwrap();
+    }
+    // The window closes in the middle of the second one.
+    while pair.theirs.stats().peer_rwnd > 3000 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let (time, none) = (Duration::from_millis(5), SendOptions::default());
+    let lifetime = SendOptions { lifetime: Some(time), ..none };
+    let policy = SendOptions { reliability: Some(Reliability::Timed(time)), ..none };
+    pair.theirs.send_with(StreamId(1), vec![0; 100], lifetime).await.unwrap();
+    pair.theirs.send_with(StreamId(2), vec![0; 200], policy).await.unwrap();
+    let mut told = 0;
+    while told < 2 {
+        let event = pair.theirs.next_event().await.expect("it goes on");
+        told += usize::from(matches!(event, Event::Expired(_) | Event::Abandoned(_)));
+    }
+    for _ in 0..10 {
+        pair.ours.recv().await.unwrap();
+    }
+    pair.send(1, 1).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    assert!(records.iter().all(|record| schema.is_valid(record)));
+    let given_up = records.iter().filter(|r| r["name"] == "sctp:unsent_message_abandoned");
+    let given_up: Vec<_> = given_up.map(|record| record["data"].clone()).collect();
+    let expected = serde_json::json!([
+        {"stream_id": 1, "length": 100, "trigger": "lifetime"},
+        {"stream_id": 2, "length": 200, "trigger": "policy"},
+    ]);
+    assert_eq!(Value::from(given_up), expected);
 }
 
 fn number_of_shutdowns(records: &[Value]) -> u64 {

@@ -5,7 +5,7 @@ use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 use super::Association;
 use super::errors::End;
 use super::incoming::PacketInHand;
-use crate::event::{Event, MessagePart, NextMessage, ReceivedMessage};
+use crate::event::{Event, MessagePart, NextMessage, ReceivedMessage, TraceEvent};
 use crate::receive::{Forwarded, Taken};
 use crate::time::Time;
 
@@ -67,15 +67,17 @@ impl Association {
     pub(super) fn on_forward_tsn(&mut self, now: Time, chunk: &ForwardTsn<'_>) {
         if self.state().takes_data() {
             let forwarded = self.receiver.on_forward_tsn(now, chunk);
-            self.after_forward(forwarded);
+            let (tsn, streams) = (chunk.new_cumulative_tsn, || chunk.skipped().count());
+            self.after_forward(now, forwarded, tsn, streams);
         }
     }
 
     /// An I-FORWARD-TSN chunk (RFC 8260 §2.3.1).
-    pub(super) fn on_i_forward_tsn(&mut self, chunk: &IForwardTsn<'_>) {
+    pub(super) fn on_i_forward_tsn(&mut self, now: Time, chunk: &IForwardTsn<'_>) {
         if self.state().takes_data() {
             let forwarded = self.receiver.on_i_forward_tsn(chunk);
-            self.after_forward(forwarded);
+            let (tsn, streams) = (chunk.new_cumulative_tsn, || chunk.skipped().count());
+            self.after_forward(now, forwarded, tsn, streams);
         }
     }
 
@@ -87,8 +89,22 @@ impl Association {
         }
     }
 
-    fn after_forward(&mut self, forwarded: Forwarded) {
+    /// A chunk up to `tsn`, which lists so many `streams`, has come.
+    fn after_forward(
+        &mut self,
+        now: Time,
+        forwarded: Forwarded,
+        tsn: Tsn,
+        streams: impl FnOnce() -> usize,
+    ) {
         self.journal.stats.forward_tsns_received += 1;
+        self.journal.trace(now, || {
+            let (dropped, advanced) = match forwarded {
+                Forwarded::Advanced { dropped, .. } => (dropped, true),
+                Forwarded::Stale | Forwarded::OutOfRange => (0, false),
+            };
+            TraceEvent::PassedOver { tsn, streams: streams(), dropped, advanced }
+        });
         match forwarded {
             Forwarded::Stale => {}
             Forwarded::OutOfRange => self.journal.stats.data_chunks_dropped += 1,
@@ -114,11 +130,16 @@ impl Association {
 
     /// The next message for the application; opens the window.
     #[inline]
-    pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
+    pub(crate) fn recv(&mut self, now: Time) -> Option<ReceivedMessage> {
         let message = self.receiver.read(self.paths.amdcs());
         if let Some(message) = &message {
-            let counts = message.part.ends() && message.part != MessagePart::Aborted;
-            self.journal.stats.messages_received += u64::from(counts);
+            if message.part == MessagePart::Aborted {
+                let ReceivedMessage { tsn, stream, .. } = *message;
+                let event = || TraceEvent::PartialDeliveryAborted { tsn, stream };
+                self.journal.trace(now, event);
+            } else {
+                self.journal.stats.messages_received += u64::from(message.part.ends());
+            }
             self.journal.stats.user_bytes_received += message.payload.len() as u64;
             if let Some(reconfiguration) = &mut self.extras.reconfiguration {
                 reconfiguration.tell_what_was_read(&self.receiver, &mut self.journal);

@@ -9,6 +9,7 @@ use super::incoming::PacketInHand;
 use super::outbox::DropReport;
 use super::{Association, Common, Control, Halves, State};
 use crate::datagram::Datagram;
+use crate::event::TraceEvent;
 use crate::send::Sender;
 use crate::time::Time;
 
@@ -44,6 +45,8 @@ pub(super) fn on_report(
     let helped = quoted(cx, report).is_some_and(|quote| repeat(cx, halves, incoming, quote));
     cx.journal.stats.packet_drop_reports_received += 1;
     cx.journal.stats.packet_drop_reports_ignored += u64::from(!helped);
+    let event = || TraceEvent::DropReport { quoted: report.packet.len(), helped };
+    cx.journal.trace(cx.now, event);
 }
 
 /// Sends back a packet whose checksum is wrong, as much of it as one packet takes.

@@ -160,7 +160,7 @@ impl Association {
             Chunk::IForwardTsn(forward) => {
                 let chosen = self.sender.data().capabilities().chosen;
                 if chosen.interleaving && chosen.partial_reliability {
-                    self.on_i_forward_tsn(&forward);
+                    self.on_i_forward_tsn(now, &forward);
                 } else {
                     self.refuse_forward("an I-FORWARD-TSN chunk that was not agreed on");
                 }

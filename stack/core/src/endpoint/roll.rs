@@ -231,10 +231,10 @@ impl Roll {
         if self.account.is_short() {
             a.keep_within(now, self.account.allowance(self.index.len()));
         }
-        let message = a.recv();
+        let message = a.recv(now);
         message.as_ref()?;
         self.account.touch(id, a);
-        let tells = !a.journal.events.is_empty();
+        let tells = !a.journal.is_empty();
         if a.listing.is_leaving() && a.readable() == 0 {
             self.agenda.may_leave(id);
         } else if a.sack_is_due() && !a.is_closed() {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tresse::{
-    AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Direction, Event, Extensions,
-    ObservedEvent, ObservedPacket, PathId, PathStats, ReconfigurationOutcome, ResetDirection, Time,
+    AddressChange, AddressOutcome, AssociationInfo, AuthenticationEvent, Direction, Event,
+    ObservedEvent, ObservedPacket, PathId, PathStats, ResetDirection, SendFailure, Time,
     TraceEvent,
 };
 use tresse_wire::Packet;
 
+use super::names::{agreed, closed, outcome_name};
 use super::packet::PacketData;
 
 /// One record.
@@ -114,9 +115,28 @@ enum Data<'a> {
         tsn: u32,
         chunks: usize,
     },
+    Unsent {
+        stream_id: u16,
+        length: usize,
+        trigger: &'static str,
+    },
     Forwarded {
         new_cumulative_tsn: u32,
         skipped_streams: usize,
+    },
+    PassedOver {
+        new_cumulative_tsn: u32,
+        skipped_streams: usize,
+        dropped_chunks: usize,
+        advanced: bool,
+    },
+    CutShort {
+        tsn: u32,
+        stream_id: u16,
+    },
+    DropReport {
+        quoted_length: usize,
+        acted_on: bool,
     },
     Nothing {},
     Mtu {
@@ -181,13 +201,14 @@ impl<'a> Record<'a> {
     }
 
     /// What both ends have offered.
-    pub(super) fn extensions(at: Time, both: Extensions) -> Record<'a> {
-        let data = Data::Extensions { extensions: names_of(both) };
+    pub(super) fn extensions(at: Time, info: &AssociationInfo) -> Record<'a> {
+        let data = Data::Extensions { extensions: agreed(info) };
         Record::new(at, "sctp:extensions_negotiated", None, data)
     }
 
     pub(super) fn event(observed: &ObservedEvent<'_>) -> Option<Record<'a>> {
         const STATE: &str = "sctp:association_state_updated";
+        const UNSENT: &str = "sctp:unsent_message_abandoned";
         let state = |new, trigger, error_cause| Data::State {
             new,
             trigger,
@@ -248,6 +269,8 @@ impl<'a> Record<'a> {
                 let data = Data::Path { remote: *address, new: "removed" };
                 ("sctp:peer_address_updated", Some(*path), data)
             }
+            Event::Expired(failure) => (UNSENT, None, unsent(failure, "lifetime")),
+            Event::Abandoned(failure) if !failure.sent => (UNSENT, None, unsent(failure, "policy")),
             event => {
                 let (name, data) = extension(event)?;
                 (name, None, data)
@@ -286,6 +309,23 @@ impl<'a> Record<'a> {
                 let (new_cumulative_tsn, skipped_streams) = (tsn.0, *streams);
                 let data = Data::Forwarded { new_cumulative_tsn, skipped_streams };
                 ("sctp:forward_tsn_sent", Some(path), data)
+            }
+            TraceEvent::PassedOver { tsn, streams, dropped, advanced } => {
+                let data = Data::PassedOver {
+                    new_cumulative_tsn: tsn.0,
+                    skipped_streams: *streams,
+                    dropped_chunks: *dropped,
+                    advanced: *advanced,
+                };
+                ("sctp:forward_tsn_processed", None, data)
+            }
+            TraceEvent::PartialDeliveryAborted { tsn, stream } => {
+                let data = Data::CutShort { tsn: tsn.0, stream_id: stream.0 };
+                ("sctp:partial_delivery_aborted", None, data)
+            }
+            TraceEvent::DropReport { quoted, helped } => {
+                let data = Data::DropReport { quoted_length: *quoted, acted_on: *helped };
+                ("sctp:packet_drop_report_processed", None, data)
             }
             TraceEvent::ExtraPacket { path } => ("sctp:extra_packet", Some(path), Data::Nothing {}),
             TraceEvent::EcnGivenUp { path } => ("sctp:ecn_given_up", Some(path), Data::Nothing {}),
@@ -348,6 +388,12 @@ pub(super) fn sequence(value: &impl Serialize) -> Vec<u8> {
     text
 }
 
+/// A message that was given up before any of it had left.
+fn unsent<'a>(failure: &SendFailure, trigger: &'static str) -> Data<'a> {
+    let message = &failure.message;
+    Data::Unsent { stream_id: message.stream.0, length: message.payload.len(), trigger }
+}
+
 /// What became of requests to change streams (RFC 6525), and what is known of keys (RFC 4895) and of the peer (RFC 5061).
 fn extension<'a>(event: &Event) -> Option<(&'static str, Data<'a>)> {
     Some(match event {
@@ -393,58 +439,6 @@ fn extension<'a>(event: &Event) -> Option<(&'static str, Data<'a>)> {
         }
         _ => return None,
     })
-}
-
-/// Why an association ended, and the cause code of the peer's ABORT.
-fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
-    match reason {
-        CloseReason::Shutdown => ("shutdown", None),
-        CloseReason::Aborted => ("aborted", None),
-        CloseReason::PeerAborted { cause, .. } => ("peer_aborted", Some(*cause)),
-        CloseReason::Unreachable => ("unreachable", None),
-        CloseReason::SetupFailed => ("setup_failed", None),
-        CloseReason::NoSctp => ("no_sctp", None),
-        CloseReason::Crossed => ("crossed", None),
-        CloseReason::ShutdownTimeout => ("shutdown_timeout", None),
-        CloseReason::OutOfMemory => ("out_of_memory", None),
-        CloseReason::ProtocolViolation(_) => ("protocol_violation", None),
-        _ => ("unknown", None),
-    }
-}
-
-/// What became of a request to change streams (RFC 6525 §4.4).
-const fn outcome_name(outcome: ReconfigurationOutcome) -> &'static str {
-    match outcome {
-        ReconfigurationOutcome::Performed => "performed",
-        ReconfigurationOutcome::NothingToDo => "nothing-to-do",
-        ReconfigurationOutcome::Denied => "denied",
-        ReconfigurationOutcome::Failed => "failed",
-    }
-}
-
-/// Those that are on.
-fn names_of(both: Extensions) -> Vec<&'static str> {
-    let Extensions {
-        partial_reliability,
-        stream_reconfiguration,
-        authentication,
-        interleaving,
-        zero_checksum,
-        address_reconfiguration,
-        ecn,
-        packet_drop_reports,
-    } = both;
-    let names = [
-        (partial_reliability, "partial-reliability"),
-        (stream_reconfiguration, "stream-reconfiguration"),
-        (authentication, "authentication"),
-        (interleaving, "interleaving"),
-        (zero_checksum, "zero-checksum"),
-        (address_reconfiguration, "address-reconfiguration"),
-        (ecn, "ecn"),
-        (packet_drop_reports, "packet-drop-reports"),
-    ];
-    names.into_iter().filter_map(|(is_on, name)| is_on.then_some(name)).collect()
 }
 
 fn millis(time: Duration) -> f64 {

@@ -2,6 +2,7 @@
 //! of `docs/qlog.md`. Header and events are those of draft-ietf-quic-qlog-main-schema-13.
 
 mod events;
+mod names;
 mod packet;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -229,15 +230,15 @@ impl Observer for QlogFolder {
             Event::Connected { .. } | Event::Restarted | Event::Closed(_) => observed.metrics(),
             _ => None,
         };
-        let (mut paths, mut extensions) = (Vec::new(), None);
+        let (mut paths, mut agreed) = (Vec::new(), None);
         match (observed.event, metrics) {
             (Event::Connected { accepted, .. }, Some(metrics)) => {
                 self.begin(at, !accepted, &metrics);
-                (paths, extensions) = (metrics.paths, Some(metrics.info.extensions));
+                (paths, agreed) = (metrics.paths, Some(metrics.info));
             }
             (Event::Restarted, Some(metrics)) => {
                 self.learn_tags(&metrics);
-                extensions = Some(metrics.info.extensions);
+                agreed = Some(metrics.info);
             }
             // It was never established: only an end that opens an association gets this far.
             (_, Some(metrics)) => self.begin(at, true, &metrics),
@@ -246,8 +247,8 @@ impl Observer for QlogFolder {
         if let Some(record) = Record::event(observed) {
             self.record(Owner::Association(id), &record);
         }
-        if let Some(both) = extensions {
-            self.record(Owner::Association(id), &Record::extensions(at, both));
+        if let Some(info) = &agreed {
+            self.record(Owner::Association(id), &Record::extensions(at, info));
         }
         // Changes alone would leave out where they begin.
         for path in &paths {

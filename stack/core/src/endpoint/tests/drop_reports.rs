@@ -180,12 +180,18 @@ fn what_is_quoted_is_sent_again_at_once_and_costs_no_window() {
         let bad = damaged(sent[number].bytes.to_vec(), bit);
         let again = script.give(|w| w.packet_drop(&report(&bad)));
         assert_eq!(script.numbers(&again), [[number as u32]], "bit {bit}");
-        assert_eq!(script.lost(), [number as u32]);
+        let told: Vec<_> = std::iter::from_fn(|| script.end.poll_trace()).map(|t| t.2).collect();
+        assert!(told.contains(&TraceEvent::DropReport { quoted: bad.len(), helped: true }));
+        let lost = |event: &TraceEvent| matches!(event, TraceEvent::Lost { tsn, .. } if *tsn == script.tsn(number as u32));
+        assert_eq!(told.iter().filter(|event| lost(event)).count(), 1);
     }
+    script.give(|w| w.packet_drop(&PacketDrop { packet: &[], ..report(&[]) }));
+    let mut told = std::iter::from_fn(|| script.end.poll_trace()).map(|(_, _, event)| event);
+    assert!(told.any(|event| event == TraceEvent::DropReport { quoted: 0, helped: false }));
     let stats = script.stats();
     assert_eq!(stats.retransmissions_by(LossCause::PacketDropReport), 3);
     assert_eq!(stats.retransmissions(), 3);
-    assert_eq!((stats.packet_drop_reports_received, stats.packet_drop_reports_ignored), (3, 0));
+    assert_eq!((stats.packet_drop_reports_received, stats.packet_drop_reports_ignored), (4, 1));
     assert_eq!((script.path(0).cwnd, script.path(0).flight), (cwnd, flight));
     assert_eq!(stats.fast_recoveries, 0);
     // SACKs that report what was sent before the repair do not bring it out once more.

@@ -35,6 +35,18 @@ impl Script {
         self.give(|w| w.forward_tsn(nth(n), skipped))
     }
 
+    /// Up to where FORWARD TSN chunks went, how many streams they list, how many chunks were dropped, and whether anything was
+    /// passed over, as trace events tell.
+    fn passed_over(&mut self) -> Vec<(i32, usize, usize, bool)> {
+        let passed = |event| match event {
+            TraceEvent::PassedOver { tsn, streams, dropped, advanced } => {
+                Some((tsn.distance(PEER_TSN), streams, dropped, advanced))
+            }
+            _ => None,
+        };
+        std::iter::from_fn(|| self.end.poll_trace()).filter_map(|(_, _, e)| passed(e)).collect()
+    }
+
     /// What can be read: the numbers of the chunks of each message.
     fn read(&mut self) -> Vec<Vec<u8>> {
         let parts = |m: ReceivedMessage| m.payload.chunks(100).map(|c| c[0]).collect();
@@ -61,6 +73,11 @@ fn the_example_of_the_rfc() {
     let sent = script.forward(1, &[]);
     assert_eq!(sack(&sent), (3, vec![(2, 2)]));
     assert_eq!(script.stats().forward_tsns_received, 1);
+    assert_eq!(script.passed_over(), [(1, 0, 0, true)]);
+    // The beginning of a message, the end of which was given up.
+    script.part(6, 'B', 1, Some(0));
+    script.forward(7, &[(1, 0), (2, 0)]);
+    assert_eq!(script.passed_over(), [(7, 2, 1, true)]);
 }
 
 //= RFC 3758 3.6-4 3.6-5
@@ -72,6 +89,7 @@ fn one_that_is_out_of_date_is_answered_and_moves_nothing() {
     }
     for n in [0, 1] {
         assert_eq!(sack(&script.forward(n, &[(0, 100)])), (1, vec![(2, 2)]));
+        assert_eq!(script.passed_over(), [(n as i32, 1, 0, false)]);
     }
     // Serial arithmetic: far behind.
     let sent = script.give(|w| w.forward_tsn(PEER_TSN.wrapping_sub(1 << 30), [].into_iter()));

@@ -171,6 +171,12 @@ fn a_message_that_is_given_up_in_the_middle_is_aborted() {
         let aborted = seen.iter().position(|(_, part, _)| *part == MessagePart::Aborted);
         assert!(aborted.is_some(), "{interleaving}: {seen:?}");
         assert_eq!(seen.last(), Some(&(0, MessagePart::Whole, 10)));
+        let told = std::iter::from_fn(|| pair.end(Side::Z).poll_trace());
+        let told = told.filter_map(|(_, _, event)| match event {
+            TraceEvent::PartialDeliveryAborted { tsn, stream } => Some((tsn, stream)),
+            _ => None,
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [(first[0].tsn, StreamId(0))]);
         assert!(pair.saw(Side::A, |e| matches!(e, Event::Abandoned(_))));
     }
 }

@@ -124,6 +124,15 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
             TraceEvent::Forwarded { tsn, streams, .. } => {
                 format!("forward to {} on {streams} streams", number(*tsn))
             }
+            TraceEvent::PassedOver { tsn, streams, dropped, .. } => {
+                format!("passed over to {} on {streams} streams: {dropped} dropped", number(*tsn))
+            }
+            TraceEvent::PartialDeliveryAborted { tsn, .. } => {
+                format!("the rest of {} does not come", number(*tsn))
+            }
+            TraceEvent::DropReport { helped, .. } => {
+                format!("drop report{}", if *helped { "" } else { ", ignored" })
+            }
             TraceEvent::EcnGivenUp { .. } => "ECN given up".to_owned(),
             TraceEvent::Mtu { new, cause, .. } => format!("path MTU {new}: {}", cause.name()),
             TraceEvent::Rtt { .. } | TraceEvent::MtuSearch { .. } | TraceEvent::MtuProbe { .. } => {
