@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crate::run::Options;
-use crate::scenario::{EXTENDED, KEYED, MIXED, MOVING, NASTY, RESTLESS};
+use crate::scenario::{EXTENDED, KEYED, LARGE, MIXED, MOVING, NASTY, RESTLESS};
 use crate::seeds;
 
-const FAMILIES: [(&str, u64); 7] = [
+const FAMILIES: [(&str, u64); 8] = [
     ("plain", 0),
     ("extended", EXTENDED),
     ("mixed", MIXED),
@@ -17,6 +17,7 @@ const FAMILIES: [(&str, u64); 7] = [
     ("keyed", KEYED),
     ("moving", MOVING),
     ("restless", RESTLESS),
+    ("large", LARGE),
 ];
 
 /// Prints the digest of each of the first `TRESSE_DIGESTS` seeds of each family.

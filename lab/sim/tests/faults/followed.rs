@@ -6,7 +6,7 @@ use std::time::Duration;
 use tresse_core::Time;
 
 use crate::health::{BELIEVED, Health, MOST_UNLUCKY, withholds};
-use crate::scenario::{Call, Ending, Fault, RESTLESS, Scenario};
+use crate::scenario::{Call, Ending, Fault, LARGE, RESTLESS, Scenario};
 
 impl Health {
     /// For how long the ends may have been apart, if just one host moves, once both are up (`from`): all the time that it moves, and
@@ -74,6 +74,10 @@ fn the_one_that_moves(scenario: &Scenario) -> Option<usize> {
     });
     let plan = &scenario.hosts[mover];
     let follows = plan.wildcard && plan.config.follow_host_addresses;
-    (scenario.seed >= RESTLESS && scenario.nat.is_none() && alone && able && follows)
+    ((RESTLESS..LARGE).contains(&scenario.seed)
+        && scenario.nat.is_none()
+        && alone
+        && able
+        && follows)
         .then_some(mover)
 }

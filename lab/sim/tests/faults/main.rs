@@ -16,6 +16,7 @@
 //! - `TRESSE_MOVING_SEEDS=0..20000`: those where addresses of both hosts become others, again and again; their numbers begin at 2^44.
 //! - `TRESSE_RESTLESS_SEEDS=0..20000`: those where hosts are never at rest, also while they call, with one address, NATs, and
 //!   addresses that others have afterwards; their numbers begin at 2^45.
+//! - `TRESSE_LARGE_SEEDS=0..20000`: those with messages of many receive buffers beside small ones; their numbers begin at 2^46.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -178,6 +179,19 @@ fn seeds_hold_with_keys_of_all_kinds() {
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 50 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
+/// Messages of many receive buffers, with others beside them.
+#[test]
+fn seeds_hold_where_messages_are_large() {
+    let summary = seeds::run_all(seeds::large(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in
+        ["messages of many receive buffers", "both interleave", "one end offers interleaving"]
+    {
+        assert!(summary.features.contains_key(feature), "{feature}");
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::{EXTENDED, KEYED, MIXED, MOVING, NASTY, RESTLESS};
+pub(crate) use crate::scenario::{EXTENDED, KEYED, LARGE, MIXED, MOVING, NASTY, RESTLESS};
 use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
@@ -73,6 +73,12 @@ pub(crate) fn moving() -> Range<u64> {
 pub(crate) fn restless() -> Range<u64> {
     let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or(0..400);
     RESTLESS + range.start..RESTLESS + range.end
+}
+
+/// `TRESSE_LARGE_SEEDS=a..b`: those with messages of many receive buffers, counted from 0; a thousand else.
+pub(crate) fn large() -> Range<u64> {
+    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or(0..1_000);
+    LARGE + range.start..LARGE + range.end
 }
 
 fn asked(name: &str) -> Option<Range<u64>> {

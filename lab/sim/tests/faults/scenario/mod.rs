@@ -8,6 +8,7 @@ mod extensions;
 mod faults;
 mod interleaving;
 mod keys;
+mod large;
 mod moving;
 mod nasty;
 mod network;
@@ -31,6 +32,7 @@ use tresse_sim::Draw;
 pub(crate) use authentication::secret;
 pub(crate) use extensions::{EXTENDED, MIXED};
 pub(crate) use keys::KEYED;
+pub(crate) use large::LARGE;
 pub(crate) use moving::MOVING;
 pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
@@ -212,6 +214,9 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= LARGE {
+            return large::large(seed);
+        }
         if seed >= RESTLESS {
             return restless::restless(seed);
         }

@@ -12,7 +12,7 @@ use tresse_core::{Reliability, Time};
 use tresse_sim::{Draw, IpNet};
 
 use super::traffic::PlannedMessage;
-use super::{Fault, HostPlan, MIXED, Scenario, extensions};
+use super::{Fault, HostPlan, LARGE, MIXED, Scenario, extensions};
 
 /// Seeds from here on move; less this number they are those of the mixed scenarios that they are made from.
 pub(crate) const MOVING: u64 = 1 << 44;
@@ -129,7 +129,7 @@ impl Scenario {
     pub(crate) fn unsure(&self, host: usize) -> BTreeSet<IpAddr> {
         let plan = &self.hosts[host];
         let mut all = plan.unsure();
-        if self.seed >= MOVING && plan.config.follow_host_addresses {
+        if (MOVING..LARGE).contains(&self.seed) && plan.config.follow_host_addresses {
             all.extend(self.faults.iter().filter_map(|(_, fault)| match fault {
                 Fault::RemoveAddress(of, address) if *of == host => Some(*address),
                 _ => None,
