@@ -48,7 +48,7 @@ impl Scoreboard {
         self.facts(path).buffered -= len;
         match state {
             // A chunk is no longer than 65 535 bytes.
-            ChunkState::InFlight => self.ring[i].coming = len as u32,
+            ChunkState::InFlight => self.ring[i].limits.coming = len as u32,
             ChunkState::Lost => {
                 self.lost.remove(seq);
                 self.lay_down(seq);

@@ -95,7 +95,7 @@ impl Scoreboard {
         }
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
         let user_bytes = chunk.user_bytes();
-        chunk.coming = 0;
+        chunk.limits.coming = 0;
         let abandoned = chunk.limits.abandoned;
         self.user_bytes.leave_flight(user_bytes);
         let facts = self.facts(path);

@@ -93,8 +93,6 @@ pub struct Outstanding {
     packet: u64,
     /// Bytes in flight that it counts for.
     counted: u32,
-    /// User bytes in flight of one that was given up there: they still come to the peer.
-    coming: u32,
     /// Bytes of its header.
     header: u8,
 }
@@ -108,6 +106,8 @@ struct SendLimits {
     elsewhere: u8,
     /// It was given up, wherever it is.
     abandoned: bool,
+    /// User bytes of it that were in flight then, and still come to the peer.
+    coming: u32,
 }
 
 /// What SACKs have said of a chunk, or may say.
@@ -135,11 +135,10 @@ impl Outstanding {
             cause: None,
             misses: 0,
             fast_retransmitted: false,
-            limits: SendLimits { repeatable: false, elsewhere: 0, abandoned: true },
+            limits: SendLimits { repeatable: false, elsewhere: 0, abandoned: true, coming: 0 },
             acks: Acks::default(),
             packet: u64::MAX, // In none.
             counted: 0,
-            coming: 0,
             header: header as u8,
         }
     }
@@ -151,7 +150,7 @@ impl Outstanding {
 
     /// User bytes that the peer's window must hold while it is in flight.
     fn user_bytes(&self) -> usize {
-        self.chunk.payload.len() + self.coming as usize
+        self.chunk.payload.len() + self.limits.coming as usize
     }
 
     /// Only acks of data sent after this moment are miss indications: a SACK that was caused by
@@ -432,7 +431,7 @@ impl Scoreboard {
         self.ring.push_back(Outstanding {
             transmissions: 1,
             state: ChunkState::InFlight,
-            limits: SendLimits { repeatable: true, elsewhere: 0, abandoned: false },
+            limits: SendLimits { repeatable: true, elsewhere: 0, abandoned: false, coming: 0 },
             packet,
             counted: counted as u32, // No chunk is longer than 65 535 bytes.
             ..Outstanding::unsent(now, path, chunk, header)

@@ -228,7 +228,7 @@ impl Scoreboard {
         chunk.acks.ever = true;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let user_bytes = chunk.user_bytes();
-        chunk.coming = 0;
+        chunk.limits.coming = 0;
         let facts = &mut self.paths[usize::from(path.0)];
         facts.unacked -= 1;
         if facts.earliest == Some(seq) {
