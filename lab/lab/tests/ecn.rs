@@ -13,7 +13,7 @@ fn marks_spare_what_drops_cost() {
     // Of each sender.
     let metric = |queue: &str, ecn: &str, name: &str| {
         let found = rows.iter().filter(|row| row["cell"]["queue"] == queue);
-        let found = found.filter(|row| row["cell"]["ecn"] == ecn);
+        let found = found.filter(|row| row["cell"]["ECN"] == ecn);
         let values = found.map(|row| row["metrics"][name]["value"].as_f64().unwrap());
         values.collect::<Vec<f64>>()
     };

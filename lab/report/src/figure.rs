@@ -1,6 +1,6 @@
 //! What a plot contains, before it is drawn.
 
-use crate::Estimate;
+use crate::{Estimate, scale};
 
 /// A plot as data.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +19,10 @@ pub struct Figure {
     pub categories: Vec<String>,
     /// What the x values 0, 1, 2, ... are, where their names have no room below the axis: the values say it.
     pub names: Vec<String>,
-    /// Range of the y axis; it begins at 0 unless there are negative values.
+    /// Range of the y axis; it begins at 0 unless there are negative values, or it is logarithmic.
     pub y_range: [f64; 2],
+    /// The y axis is logarithmic; what is not above its range stands on its lower end.
+    pub y_log: bool,
     /// The y axis counts something: nothing stands between whole numbers.
     pub whole: bool,
     /// Lines can cover each other, so those drawn first are thicker.
@@ -160,6 +162,8 @@ pub struct Axes {
     pub y_label: String,
     /// Upper end of the y axis. Default: what the points need.
     pub y_max: Option<f64>,
+    /// The y axis is logarithmic.
+    pub y_log: bool,
     /// The y axis reaches as far below 0 as above it: differences.
     pub around_zero: bool,
     /// The y axis counts something: nothing stands between whole numbers.
@@ -181,11 +185,16 @@ impl Figure {
             ReferenceAt::Point { y, .. } | ReferenceAt::Level { y } => y,
         });
         let ends = points().flat_map(|p| p.bar.unwrap_or([p.y, p.y]));
-        let [y_low, y_high] = fold(&mut ends.chain(reference_y));
+        let mut values = ends.chain(reference_y).filter(|y| !axes.y_log || *y > 0.0);
+        let [y_low, y_high] = fold(&mut values);
         let farthest = y_high.max(-y_low);
         let [y_low, y_high] =
             if axes.around_zero { [-farthest, farthest] } else { [y_low, y_high] };
-        let y_high = axes.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
+        let [y_low, y_high] = match (axes.y_log, axes.y_max) {
+            (true, given) => scale::round_range([y_low, given.unwrap_or(y_high)]),
+            (false, given) => [y_low, given.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05))],
+        };
+        let y_low = if y_low < 0.0 { -round_up(-y_low * 1.05) } else { y_low };
         let margin = if x_high > x_low { axes.x_margin } else { axes.x_margin.max(0.5) };
         Some(Figure {
             title: axes.title,
@@ -197,7 +206,8 @@ impl Figure {
             names: axes.names,
             whole: axes.whole,
             layered: axes.layered,
-            y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
+            y_range: [if axes.y_log { y_low } else { y_low.min(0.0) }, y_high],
+            y_log: axes.y_log,
             lines,
             references,
             reference_name: "paper",
@@ -241,5 +251,20 @@ mod tests {
             Figure::new(axes, vec![line], Vec::new()).unwrap().y_range
         };
         assert_eq!((around(20.0), around(-20.0)), ([-21.0, 21.0], [-21.0, 21.0]));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_holds_what_is_above_0() {
+        let bar = Some([-20.0, 268.0]);
+        let piece = vec![Point { bar, ..Point::new(1.0, 135.0) }, Point::new(2.0, 35.0)];
+        let line = Line { label: "a".into(), style: 1, look: Look::Marked, pieces: vec![piece] };
+        let axes = Axes { y_log: true, ..Axes::default() };
+        let range = |line: &Line| {
+            Figure::new(axes.clone(), vec![line.clone()], Vec::new()).unwrap().y_range
+        };
+        assert_eq!(range(&line), [20.0, 500.0]);
+        // Nothing is above 0.
+        let pieces = vec![vec![Point::new(1.0, 0.0)]];
+        assert_eq!(range(&Line { pieces, ..line }), [1.0, 10.0]);
     }
 }

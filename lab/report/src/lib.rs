@@ -32,6 +32,7 @@ mod frame;
 pub mod html;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod scale;
 mod screen;
 pub mod statistics;
 pub mod svg;

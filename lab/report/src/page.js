@@ -89,7 +89,9 @@ for (const plot of document.querySelectorAll("figure.plot")) {
       return !style ? "currentColor" : style.fill !== "none" && style.stroke === "none" ? style.fill : style.stroke;
     });
     untitle(svg);
-    const px = (x) => left + (x - x0) / (x1 - x0) * width, py = (y) => top + height - (y - y0) / (y1 - y0) * height;
+    const px = (x) => left + (x - x0) / (x1 - x0) * width;
+    const share = svg.dataset.log ? (y) => Math.log(Math.max(y, y0) / y0) / Math.log(y1 / y0) : (y) => (y - y0) / (y1 - y0);
+    const py = (y) => top + height - share(y) * height;
     return { svg, lens, colours, px, py, left, top, width, height, x0, x1 };
   });
   let at = null;
@@ -101,16 +103,18 @@ for (const plot of document.querySelectorAll("figure.plot")) {
   const show = (c, place) => {
     at = place;
     c.lens.replaceChildren();
-    const x = c.px(place), reach = (c.x1 - c.x0) / 12, rows = [];
+    const x = c.px(place), rows = [];
+    // What has a name is near all that has the same.
+    const same = (x) => data.names.length > 0 && Math.round(x) === Math.round(place), reach = (c.x1 - c.x0) / 12;
     make("path", { d: `M${x} ${c.top}v${c.height}` }, c.lens);
     let top = c.height + c.top;
     data.lines.forEach((one, n) => {
       const [name, points, kind] = one, p = points.length && !hidden.has(n) ? found(one, place) : null;
       if (!p) return;
       const line = points.length === 2 && points[0][1] === points[1][1], holds = line || kind === "steps";
-      if (!holds && Math.abs(p[0] - place) > reach) return;
+      if (!holds && !same(p[0]) && Math.abs(p[0] - place) > reach) return;
       const bar = p.length > 2 && p[2] !== null ? ` (${figure(p[2])} to ${figure(p[3])})` : "";
-      const away = !holds && p[0] !== place ? ` at ${unit(p[0], data.xu)}` : "";
+      const away = !holds && !same(p[0]) && p[0] !== place ? ` at ${unit(p[0], data.xu)}` : "";
       // Of what is not joined, all that is near.
       const near = kind === "marks" ? points.filter((q) => Math.abs(q[0] - place) <= (c.x1 - c.x0) / 120) : [];
       const values = near.slice(0, MOST).map((q) => figure(q[1])).join(", "), more = near.length > MOST ? `, and ${near.length - MOST} more` : "";

@@ -14,6 +14,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::escape::escape;
 use crate::figure::{Figure, Line, Look, Point, ReferenceAt};
+use crate::scale::Scale;
 use crate::twins;
 
 /// Background.
@@ -79,7 +80,7 @@ const FEW_MARKS: usize = 80;
 
 type Error = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Scale>>;
 
 /// The figure as SVG text.
 ///
@@ -134,9 +135,10 @@ impl<'f> Canvas<'f> {
         let mut out = format!(
             "<svg class=\"chart {}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              role=\"img\" aria-label=\"{}\" data-area=\"{left} {top} {wide} {high}\" data-x=\"{x_low} {x_high}\" \
-             data-y=\"{y_low} {y_high}\" xmlns=\"http://www.w3.org/2000/svg\">\n<title>{}</title>\n<desc>{}</desc>\n",
+             data-y=\"{y_low} {y_high}\"{} xmlns=\"http://www.w3.org/2000/svg\">\n<title>{}</title>\n<desc>{}</desc>\n",
             if self.format == Format::Wide { "broad" } else { "narrow" },
             escape(&figure.title),
+            if figure.y_log { " data-log=\"y\"" } else { "" },
             escape(&figure.title),
             escape(&format!("{} against {}: {}", figure.y_label, figure.x_label, names.join("; "))),
         );
@@ -185,7 +187,7 @@ impl<'f> Canvas<'f> {
             let root = SVGBackend::with_string(&mut svg, self.format.size()).into_drawing_area();
             let (_, plot_area) = root.split_vertically(self.top);
             let [x_low, x_high] = self.figure.x_range;
-            let [y_low, y_high] = self.figure.y_range;
+            let y = Scale::new(self.figure.y_range, self.figure.y_log);
             let mut chart = ChartBuilder::on(&plot_area)
                 .margin_top(10)
                 .margin_right(24)
@@ -193,7 +195,7 @@ impl<'f> Canvas<'f> {
                 .margin_left(if self.format == Format::Wide { 12 } else { 2 })
                 .x_label_area_size(50)
                 .y_label_area_size(62)
-                .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
+                .build_cartesian_2d(x_low..x_high, y)?;
             draw(&root, &mut chart)?;
             root.present()?;
         }

@@ -9,7 +9,8 @@ const NEAR: f64 = 0.004;
 
 /// For each line, upon how many of those drawn before it it lies: at least half of its points are theirs.
 pub(crate) fn covered(figure: &Figure) -> Vec<usize> {
-    let [low, high] = figure.y_range;
+    let on_axis = |y: f64| if figure.y_log { y.max(figure.y_range[0]).ln() } else { y };
+    let [low, high] = figure.y_range.map(on_axis);
     let near = NEAR * (high - low);
     let mut before: Vec<(Look, BTreeMap<u64, Vec<f64>>)> = Vec::new();
     let mut found = Vec::new();
@@ -19,14 +20,14 @@ pub(crate) fn covered(figure: &Figure) -> Vec<usize> {
         let is_on = |below: &BTreeMap<u64, Vec<f64>>| {
             let same = points().filter(|p| {
                 let there = below.get(&p.x.to_bits());
-                there.is_some_and(|ys| ys.iter().any(|y| (y - p.y).abs() <= near))
+                there.is_some_and(|ys| ys.iter().any(|y| (y - on_axis(p.y)).abs() <= near))
             });
             all > 0 && 2 * same.count() >= all
         };
         found.push(before.iter().filter(|(look, at)| *look == line.look && is_on(at)).count());
         let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for point in points() {
-            at.entry(point.x.to_bits()).or_default().push(point.y);
+            at.entry(point.x.to_bits()).or_default().push(on_axis(point.y));
         }
         before.push((line.look, at));
     }

@@ -29,8 +29,8 @@ pub struct Plot {
     /// first profile, in the first cells.
     #[serde(default)]
     pub curves: Vec<String>,
-    /// The values of the axis have no order, so their points are not joined, for `by-axis`. Default
-    /// false.
+    /// The values of the axis have no order, so their points are not joined, for `by-axis`; those of a
+    /// named value stand side by side. Default false.
     #[serde(default)]
     pub separate: bool,
     /// The metrics side by side, for `by-metric`.
@@ -54,6 +54,9 @@ pub struct Plot {
     /// Upper end of the y axis, in its unit. Default: what the values need.
     #[serde(default)]
     pub y_max: Option<f64>,
+    /// The y axis is logarithmic. Default false.
+    #[serde(default)]
+    pub y_log: bool,
     /// Horizontal lines drawn in, such as the true round-trip time.
     #[serde(default)]
     pub levels: Vec<Level>,

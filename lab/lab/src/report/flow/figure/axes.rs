@@ -13,6 +13,7 @@ pub(super) fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {
         x_labels: 10,
         y_label: plot.y_label.clone().unwrap_or(y_label),
         y_max: plot.y_max,
+        y_log: plot.y_log,
         ..Axes::default()
     }
 }

@@ -61,10 +61,12 @@ fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> 
         }
     }
     let several = plot.series.len() > 1;
+    let total = plot.series.len() * groups.len();
     let mut lines = Vec::new();
     let mut references = Vec::new();
     for series in &plot.series {
         for (rest, members) in &groups {
+            let beside = if is_apart(plot, axis) { beside(lines.len(), total) } else { 0.0 };
             let style = match groups.len() {
                 1 => experiment.common.style(series),
                 _ => lines.len() + 1,
@@ -73,7 +75,7 @@ fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> 
                 .iter()
                 .filter_map(|cell| {
                     let estimate = m.estimate(&plot.metric, series, cell)?;
-                    let x = axis.position(cell.0[along]);
+                    let x = axis.position(cell.0[along]) + beside;
                     Some(Point::of(x, estimate))
                 })
                 .collect();
@@ -91,7 +93,7 @@ fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> 
                     && p.measure.series == *series
                     && absolute(&p.measure);
                 let cell = same.then(|| experiment.kind.cell_at(&p.measure.at)).flatten()?;
-                let x = axis.position(cell.0[along]);
+                let x = axis.position(cell.0[along]) + beside;
                 let here = members.contains(&cell);
                 here.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
             });
@@ -106,7 +108,20 @@ fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> 
     let label = axis.label.clone().unwrap_or_else(|| axis.name.clone());
     let mut axes = axes(plot, label, metric::axis_label(&plot.metric));
     arrange(&mut axes, axis);
+    if is_apart(plot, axis) {
+        axes.x_range = Some([0.0, axis.values.len().saturating_sub(1) as f64]);
+    }
     Figure::new(axes, lines, references)
+}
+
+/// Whether points of one value stand side by side, so that neither they nor their bars cover each other.
+fn is_apart(plot: &Plot, axis: &Axis) -> bool {
+    plot.separate && !axis.is_numeric()
+}
+
+/// How far right of its place line `index` of `total` stands, where places are 1 apart.
+fn beside(index: usize, total: usize) -> f64 {
+    0.5 * ((index as f64 + 0.5) / total as f64 - 0.5)
 }
 
 /// Metrics of the first profile as plain lines, along an axis through some cells.
@@ -257,7 +272,7 @@ fn by_retransmission(
             let index = lines.len();
             let style = if cells.len() > 1 { index + 1 } else { experiment.common.style(series) };
             // Side by side, so that the bars do not cover each other.
-            let shift = 0.5 * ((index as f64 + 0.5) / total as f64 - 0.5);
+            let shift = beside(index, total);
             let points: Vec<Point> = (1..=5u32)
                 .filter_map(|number| {
                     let get = |statistic: &str| {
@@ -298,4 +313,16 @@ fn by_retransmission(
     axes.x_labels = 6;
     axes.x_range = Some([1.0, 5.0]);
     Figure::new(axes, lines, references)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_side_by_side_is_around_its_place() {
+        assert_eq!(beside(0, 1), 0.0);
+        let all: Vec<f64> = (0..4).map(|index| beside(index, 4)).collect();
+        assert_eq!(all, [-0.1875, -0.0625, 0.0625, 0.1875]);
+    }
 }
