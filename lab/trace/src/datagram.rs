@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice};
 
 use crate::Skipped;
-use crate::capture::Frame;
+use crate::capture::{Bound, Frame};
 use crate::fragments::{Fragment, Fragments, Key};
 use crate::link::{Carried, carried};
 use crate::terms::Place;
@@ -37,6 +37,8 @@ pub(crate) struct Datagram<'a> {
     pub(crate) original: usize,
     /// What tells it from others that look alike, or 0: see [`Head::id`](crate::event::Head::id).
     pub(crate) id: u64,
+    /// Which way it went, or its last fragment.
+    pub(crate) bound: Option<Bound>,
 }
 
 /// Finds what frames carry.
@@ -86,8 +88,8 @@ impl Datagrams {
             }
             Err(reason) => Err(reason),
         };
-        let datagram =
-            found.and_then(|found| found.map(|p| p.datagram(&self.udp_ports)).transpose());
+        let datagram = found
+            .and_then(|found| found.map(|p| p.datagram(frame.bound, &self.udp_ports)).transpose());
         datagram.unwrap_or_else(|reason| {
             skipped.add(reason);
             None
@@ -173,7 +175,11 @@ fn fragment(ip: &LaxIpSlice<'_>) -> Option<(usize, bool, u32)> {
 
 impl<'a> Payload<'a> {
     /// SCTP or TCP; SCTP is looked for in UDP datagrams to or from `udp_ports`.
-    fn datagram(self, udp_ports: &[u16]) -> Result<Datagram<'a>, &'static str> {
+    fn datagram(
+        self,
+        bound: Option<Bound>,
+        udp_ports: &[u16],
+    ) -> Result<Datagram<'a>, &'static str> {
         let Payload { ends: (source, destination), number, bytes, original, id } = self;
         let (protocol, bytes, original) = match number {
             IpNumber::SCTP => (Protocol::Sctp, bytes, original),
@@ -184,7 +190,7 @@ impl<'a> Payload<'a> {
             }
             _ => return Err(OTHER),
         };
-        Ok(Datagram { source, destination, protocol, bytes, original, id })
+        Ok(Datagram { source, destination, protocol, bytes, original, id, bound })
     }
 }
 
@@ -247,6 +253,7 @@ mod tests {
                     data,
                     original: data.len(),
                     id: 0,
+                    bound: None,
                     note: None,
                 };
                 let datagram = datagrams.find(Place::Here, &frame, &mut skipped);

@@ -58,6 +58,8 @@ pub enum Event<'a> {
         bytes: u32,
         /// Stream, and SSN or MID in it, for SCTP.
         stream: Option<(u16, u32)>,
+        /// In an I-DATA chunk (RFC 8260).
+        interleaved: bool,
         /// If it was sent before.
         again: Option<Again>,
         /// Bytes in flight of this side after it.

@@ -180,6 +180,7 @@ mod tests {
             data: &data,
             original: data.len(),
             id: 0,
+            bound: None,
             note: None,
         };
         match carried(&frame)? {

@@ -104,8 +104,16 @@ impl<W: Write> Observer for Listing<W> {
                     None => write!(self.line, "\n\tR {number} acknowledged already"),
                 }
             }
+            Event::Data { number, interleaved: true, .. } => {
+                write!(self.line, " I-DATA TSN: {number}")
+            }
             Event::Data { number, .. } => write!(self.line, " TSN: {number}"),
             Event::Sack { cumulative, gaps, duplicates, .. } => {
+                // Before the first number there is none.
+                let cumulative = match cumulative {
+                    -1 => "none".to_owned(),
+                    number => number.to_string(),
+                };
                 let _ = write!(self.line, " SACK CUM ACK: {cumulative} #GAP ACKs: {}", gaps.len());
                 if !gaps.is_empty() {
                     self.line.push_str(" GAP ACKED:");

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
@@ -65,13 +65,22 @@ impl Observer for Capture {
             timestamp: self.clock.since_1970(observed.at),
             original_len: u32::try_from(self.packet.len()).unwrap_or(u32::MAX),
             data: Cow::Borrowed(&self.packet),
-            options: Vec::new(),
+            options: vec![EnhancedPacketOption::Flags(flags(observed.direction))],
         };
         // Writing to memory does not fail.
         if self.writer.write_pcapng_block(block).is_ok() {
             self.stream.write(self.writer.get_ref());
         }
         self.writer.get_mut().clear();
+    }
+}
+
+/// `epb_flags`: which way a packet went. Where both ends of an association are of one engine, a capture has each packet
+/// twice, and that tells which is which.
+fn flags(direction: Direction) -> u32 {
+    match direction {
+        Direction::In => 1,
+        Direction::Out => 2,
     }
 }
 
@@ -127,7 +136,7 @@ mod tests {
         for n in 0..3 {
             capture.packet(&ObservedPacket {
                 at: Time::from_millis(n),
-                direction: Direction::Out,
+                direction: if n == 0 { Direction::In } else { Direction::Out },
                 local: "192.0.2.1:9899".parse().unwrap(),
                 remote: "192.0.2.2:9899".parse().unwrap(),
                 ecn: Ecn::NotEct,
@@ -142,6 +151,8 @@ mod tests {
         while let Some(block) = reader.next_block() {
             if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.unwrap() {
                 assert_eq!(packet.original_len, 20 + 8 + 40);
+                let bound = if packets == 0 { 1 } else { 2 };
+                assert_eq!(packet.options, [EnhancedPacketOption::Flags(bound)]);
                 let before: Option<Duration> = last.replace(packet.timestamp);
                 let step = before.map(|before| packet.timestamp - before);
                 assert!(step.is_none_or(|step| step == Duration::from_millis(1)));

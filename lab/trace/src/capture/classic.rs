@@ -109,6 +109,7 @@ impl Classic {
                 kept: header.kept,
                 original: header.original,
                 id: 0,
+                bound: None,
                 length,
             });
         }

@@ -15,8 +15,8 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 pub use merged::Captures;
 pub(crate) use merged::named_once;
-pub use record::LinkType;
 use record::Record;
+pub use record::{Bound, LinkType};
 use window::Window;
 
 use crate::Skipped;
@@ -41,6 +41,8 @@ pub struct Frame<'a> {
     /// Which packet it is, where the capture says so: the same wherever this packet was captured
     /// (`epb_packetid` of pcapng); else 0.
     pub id: u64,
+    /// Which way it went, where the capture says so (`epb_flags` of pcapng).
+    pub bound: Option<Bound>,
     /// What the sender says of itself in a log; there is no packet then.
     pub(crate) note: Option<&'a Note>,
 }
@@ -180,6 +182,7 @@ impl Capture {
             data: bytes.get(record.offset..end).unwrap_or_default(),
             original: record.original.max(record.kept),
             id: record.id,
+            bound: record.bound,
             note,
         }
     }

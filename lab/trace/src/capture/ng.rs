@@ -4,7 +4,7 @@ use pcap_file::Endianness;
 use pcap_file::pcapng::PcapNgParser;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 
-use super::record::{CUT, LinkType, MAX_RECORD, Record, resynchronise, u16_at, u32_at};
+use super::record::{Bound, CUT, LinkType, MAX_RECORD, Record, resynchronise, u16_at, u32_at};
 use super::window::Window;
 use crate::Skipped;
 
@@ -13,6 +13,8 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+/// The option `epb_flags`.
+const FLAGS: u16 = 2;
 /// The option `epb_packetid`.
 const PACKET_ID: u16 = 5;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -193,28 +195,40 @@ impl Ng {
             offset,
             kept,
             original,
-            id: if head.kind == ENHANCED_PACKET { self.id(block, offset + kept) } else { 0 },
             length: head.length,
+            ..self.options(block, head, offset + kept)
         })
     }
 
-    /// `epb_packetid` among the options behind the packet, which ends at `end`; else 0.
-    fn id(&self, block: &[u8], end: usize) -> u64 {
+    /// What the options behind a packet say, which ends at `end`: `epb_flags` and `epb_packetid`.
+    fn options(&self, block: &[u8], head: &Head, end: usize) -> Record {
+        let mut record = Record::default();
+        if head.kind != ENHANCED_PACKET {
+            return record;
+        }
         let mut at = end.next_multiple_of(4);
         while let Some(code) = u16_at(block, at, self.big).filter(|code| *code != 0)
             && let Some(length) = u16_at(block, at + 2, self.big)
         {
-            if code == PACKET_ID && length == 8 {
-                let words = [u32_at(block, at + 4, self.big), u32_at(block, at + 8, self.big)];
-                let [Some(first), Some(second)] = words.map(|word| word.map(u64::from)) else {
-                    return 0;
-                };
-                let (high, low) = if self.big { (first, second) } else { (second, first) };
-                return high << 32 | low;
+            let word = |place: usize| u32_at(block, at + 4 + 4 * place, self.big);
+            match (code, length, word(0), word(1)) {
+                (FLAGS, 4, Some(flags), _) => {
+                    // Bits 0 and 1: 01 inbound, 10 outbound.
+                    record.bound = match flags & 3 {
+                        1 => Some(Bound::In),
+                        2 => Some(Bound::Out),
+                        _ => None,
+                    };
+                }
+                (PACKET_ID, 8, Some(first), Some(second)) => {
+                    let (high, low) = if self.big { (first, second) } else { (second, first) };
+                    record.id = u64::from(high) << 32 | u64::from(low);
+                }
+                _ => {}
             }
             at += 4 + usize::from(length).next_multiple_of(4);
         }
-        0
+        record
     }
 }
 

@@ -75,6 +75,7 @@ impl Qlog {
                         kept,
                         original,
                         id: 0,
+                        bound: None,
                         length,
                     });
                 }

@@ -19,6 +19,15 @@ pub struct LinkType(
     pub u32,
 );
 
+/// Which way a packet went by the host that captured it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It arrived there.
+    In,
+    /// It left from there.
+    Out,
+}
+
 /// Where a record stands in the window, and what its header says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Record {
@@ -29,6 +38,7 @@ pub(super) struct Record {
     pub(super) kept: usize,
     pub(super) original: usize,
     pub(super) id: u64,
+    pub(super) bound: Option<Bound>,
     /// Length of the whole record.
     pub(super) length: usize,
 }

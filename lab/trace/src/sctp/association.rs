@@ -1,18 +1,22 @@
 //! One association, as packets of it pass by.
 
-mod addresses;
 mod forward;
+mod near;
 mod reset;
+mod words;
 
 use std::net::{IpAddr, SocketAddr};
 
 use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, padded};
+use words::Tsns;
 
+use super::answers::Answers;
 use super::delivery::{Delivered, Delivery, decided};
 use super::direction::{Direction, Packet, Role};
 use super::fates::Sighting;
 use super::user_data::UserData;
 use crate::Skipped;
+use crate::capture::Bound;
 use crate::causes::Told;
 use crate::event::{Event, Head, Observer};
 use crate::flow::Flow;
@@ -20,10 +24,11 @@ use crate::numbers::shown;
 use crate::sender::{Note, SenderLog, SenderState};
 use crate::settings::Settings;
 use crate::statistics::Delays;
-use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
+use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};
 use crate::terms::{Identity, Place, Side, Until};
 
 const BAD_CHUNK: &str = "malformed chunks";
+const TWICE: &str = "packets that arrived where they had left (told as they left)";
 const CUT_CHUNK: &str = "chunks cut off by the snapshot length";
 /// An association uses at most this many pairs of addresses; further ones are counted with the last.
 const MOST_PATHS: usize = 256;
@@ -41,14 +46,6 @@ struct Path {
     rtt: Delays,
 }
 
-/// How soon a side answers, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Answers {
-    /// When the other side last asked for an answer.
-    asked: Option<u64>,
-    soonest: Option<u64>,
-}
-
 #[derive(Debug)]
 pub(super) struct Association {
     pub(super) identity: Identity,
@@ -57,6 +54,8 @@ pub(super) struct Association {
     place_of_a: Option<Place>,
     /// Whether packets of it were captured here, and there.
     seen: [bool; 2],
+    /// Of each side, whether its packets were captured as they left, here and there.
+    leaves: [[bool; 2]; 2],
     pub(super) ending: Option<Ending>,
     first_at: u64,
     pub(super) last_at: u64,
@@ -83,6 +82,7 @@ pub(super) struct Captured<'a> {
     pub(super) kept: usize,
     /// Its checksum, as computed.
     pub(super) sum: u32,
+    pub(super) bound: Option<Bound>,
     /// What its sender's log says of its transmissions.
     pub(super) told: Option<&'a Told>,
 }
@@ -101,6 +101,7 @@ impl Association {
             from_the_beginning: false,
             place_of_a: settings.both_ends.then_some(head.place),
             seen: [false; 2],
+            leaves: [[false; 2]; 2],
             ending: None,
             first_at: at,
             last_at: at,
@@ -169,7 +170,14 @@ impl Association {
         out: &mut dyn Observer,
     ) {
         self.last_at = self.last_at.max(head.at);
-        self.seen[usize::from(head.place == Place::There)] = true;
+        let place = usize::from(head.place == Place::There);
+        self.seen[place] = true;
+        let leaves = &mut self.leaves[head.from.index()][place];
+        *leaves |= captured.bound == Some(Bound::Out);
+        if *leaves && captured.bound == Some(Bound::In) {
+            skipped.add(TWICE);
+            return;
+        }
         let role = self.role(head);
         let index = self.path(head);
         let path = &mut self.paths[index];
@@ -359,7 +367,10 @@ impl Association {
         out: &mut dyn Observer,
     ) {
         if role != Role::Arrival {
-            let name = &*addresses::words(kind, chunk);
+            let [own, other] = [head.from, head.from.other()].map(|side| side.index());
+            let sent = |tsn| self.directions[own].told(tsn);
+            let arrived = |tsn| self.directions[other].told(tsn);
+            let name = &*words::words(kind, chunk, &Tsns { sent: &sent, arrived: &arrived });
             out.event(head, &Event::Control { name });
         }
         self.reset(head, role, chunk, out);
@@ -383,52 +394,6 @@ impl Association {
         if role == Role::Only {
             self.answered(head, chunk);
         }
-    }
-
-    /// Takes notice of how soon each side answers.
-    fn answered(&mut self, head: &Head, chunk: &Chunk<'_>) {
-        let (own, other) = (head.from.index(), head.from.other().index());
-        match chunk {
-            Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Heartbeat(_) | Chunk::ShutdownAck => {
-                self.answers[other].asked = Some(head.at);
-            }
-            _ => {}
-        }
-        match chunk {
-            Chunk::InitAck(_)
-            | Chunk::CookieAck
-            | Chunk::HeartbeatAck(_)
-            | Chunk::ShutdownComplete(_) => {
-                if let Some(asked) = self.answers[own].asked.take() {
-                    let soonest = &mut self.answers[own].soonest;
-                    let time = head.at.saturating_sub(asked);
-                    *soonest = Some(soonest.map_or(time, |soonest| soonest.min(time)));
-                }
-            }
-            // RFC 9260 §5.1 D: the initiator answers the INIT ACK with a COOKIE ECHO.
-            Chunk::CookieEcho(_) => {
-                if let Some(asked) = self.answers[own].asked.take() {
-                    self.answers[own].soonest = Some(head.at.saturating_sub(asked));
-                }
-            }
-            _ => {}
-        }
-        if matches!(chunk, Chunk::InitAck(_)) {
-            self.answers[other].asked = Some(head.at);
-        }
-    }
-
-    /// The end near which it was captured: the one that answers much sooner than the other.
-    fn near(&self) -> Option<Side> {
-        if self.place_of_a.is_some() {
-            return None;
-        }
-        let soonest = |side: Side| {
-            let data = self.directions[side.other().index()].flow.rtt.min();
-            let answers = self.answers[side.index()].soonest.map(|ns| ns as f64 / 1e6);
-            data.into_iter().chain(answers).reduce(f64::min)
-        };
-        nearer(soonest(Side::A)?, soonest(Side::B)?)
     }
 
     /// How many chunks, messages and streams are kept, of some 100 bytes each.

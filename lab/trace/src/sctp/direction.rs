@@ -159,6 +159,14 @@ impl Direction {
         self.base.saturating_add_signed(i64::from(tsn.wrapping_sub(near).cast_signed()))
     }
 
+    /// The number of a TSN that no chunk of user data names, as listings have it; before there is any, the TSN itself.
+    pub(super) fn told(&self, tsn: Tsn) -> String {
+        match self.first_tsn {
+            Some(first) => shown(self.number_from(first, tsn)).to_string(),
+            None => format!("{} (absolute)", tsn.0),
+        }
+    }
+
     /// Everything before this number is acknowledged.
     pub(super) fn base(&self) -> u64 {
         self.base
@@ -222,7 +230,8 @@ impl Direction {
         let stream = Some((data.fragment.stream, data.fragment.sequence));
         let number = shown(number);
         let (end, flight) = (number + 1, self.in_flight);
-        out.event(head, &Event::Data { number, end, bytes, stream, again, flight });
+        let interleaved = data.fragment.index.is_some();
+        out.event(head, &Event::Data { number, end, bytes, stream, interleaved, again, flight });
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! SCTP: which association a packet belongs to, and what is in it.
 
+mod answers;
 mod assembly;
 mod association;
 mod delivery;
@@ -136,7 +137,8 @@ impl Tracker {
                     received => Some(sum == Some(received)),
                 };
                 let good = good.filter(|_| whole);
-                let captured = Captured { sctp, length, kept, sum: sum.unwrap_or(0), told: None };
+                let (sum, bound) = (sum.unwrap_or(0), datagram.bound);
+                let captured = Captured { sctp, length, kept, sum, bound, told: None };
                 self.dispatch(head, captured, good, next_id, skipped, out);
             }
             Err(_) => skipped.add(SHORT),

@@ -136,7 +136,8 @@ impl Direction {
         let (bytes, flight) = (segment.length, self.in_flight());
         self.flow.flight(flight);
         let (number, end) = (shown(begin), shown(end));
-        out.event(head, &Event::Data { number, end, bytes, stream: None, again, flight });
+        let (stream, interleaved) = (None, false);
+        out.event(head, &Event::Data { number, end, bytes, stream, interleaved, again, flight });
     }
 
     /// Data before `next` is sent again.
