@@ -35,7 +35,7 @@ pub(crate) struct Common {
     pub(crate) paths: PathUse,
     /// Let messages of other streams in between the parts of a large one (I-DATA, RFC 8260), if both sides say so and
     /// the profile has a stream scheduler other than first come, first served
-    #[arg(long)]
+    #[arg(long, alias = "interleaved")]
     pub(crate) interleaving: bool,
     /// Let routers mark packets instead of dropping them (ECN, RFC 3168), if both sides say so
     #[arg(long)]
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!((thin.size, thin.pace), (100, Pace::EveryMicros(2_500)));
         assert_eq!(test("--rate 10M").unwrap().pace, Pace::BitsPerSecond(10_000_000));
         let flows =
-            test("--flow const5:exp1000 --flow const0:const0:const0:const9 --seed 3").unwrap();
+            test("--flow const5:exp1000 --flow const0:const0:const0:const90 --seed 3").unwrap();
         assert_eq!(
             flows.flows.iter().map(|f| (f.id, f.stream)).collect::<Vec<_>>(),
             [(0, 1), (1, 2)]

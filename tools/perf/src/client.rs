@@ -10,12 +10,13 @@ use tresse::{
     Profile,
 };
 
+use super::agreed::{Agreed, Came};
 use super::args::ClientArgs;
 use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, VERSION};
 use super::report::Summary;
-use super::session::{Interrupts, Outcome, Output, Session, interleaving, print_json};
+use super::session::{Interrupts, Outcome, Output, Session, print_json};
 use super::test::{DelayKind, Pace, Test};
 use super::{flow, receiver, sender, setup};
 use tresse_console::units::{Si, Time};
@@ -45,11 +46,11 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     };
     let result = match association {
         Ok(association) => {
-            let interleaving = interleaving(&association, &args.common, &output);
+            let agreed = Agreed::on(&association, &args.common, &output);
             let session = Session {
                 endpoint: endpoint.clone(),
                 association,
-                interleaving,
+                agreed,
                 profile,
                 test,
                 delay: DelayKind::RoundTrip,
@@ -191,13 +192,13 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
     // Raw IP has no UDP port.
     let raw = session.endpoint.local_addr().port() == 0;
     let place = if raw { format!("IP {}", peer.ip()) } else { format!("UDP {peer}") };
-    let interleaved = if session.interleaving { ", interleaved" } else { "" };
+    let agreed = session.agreed.words();
     if let Some(seed) = session.test.seed {
         let time = Duration::from_millis(session.test.duration_ms.unwrap_or_default());
         let (flows, profile) = (session.test.flows.len(), &session.profile.name);
         let number = if flows == 1 { "1 flow".into() } else { format!("{flows} flows") };
         return format!(
-            "with {place}, SCTP port {sctp_port}: {number} for {}, seed {seed}, profile {profile}{interleaved}",
+            "with {place}, SCTP port {sctp_port}: {number} for {}, seed {seed}, profile {profile}{agreed}",
             Time(time)
         );
     }
@@ -210,7 +211,7 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
         }
     };
     format!(
-        "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}{interleaved}",
+        "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}{agreed}",
         if *reverse { "from" } else { "to" },
         if *unordered { " unordered" } else { "" },
         if *streams == 1 { "" } else { "s" },
@@ -233,6 +234,9 @@ fn failed_before<'a>(
         test: Some(test),
         delay_kind: None,
         interleaving: None,
+        ecn: None,
+        mtu_search: None,
+        came: Came::default(),
         stopped: false,
         error: Some(failure.to_string()),
         sent: None,

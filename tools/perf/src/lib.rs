@@ -8,6 +8,7 @@
 // They panic when nobody reads: see `tresse_console::say`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agreed;
 mod args;
 mod client;
 mod clock;

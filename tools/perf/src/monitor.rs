@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use tresse::{PathState, PathStats};
+use tresse::PathStats;
 
+use super::agreed::data_path;
 use super::figures::{Durations, Percentiles};
 use super::handed::{Amounts, Handed};
 use super::outcome::Failure;
@@ -141,9 +142,7 @@ impl<'a> Monitor<'a> {
 
     /// Where new data goes while one path is used at a time: the primary path, or the first that works.
     fn data_path(&self) -> Option<PathStats> {
-        let mut paths = self.session.association.path_stats();
-        paths.sort_by_key(|path| (path.state != PathState::Active, !path.primary));
-        paths.into_iter().next()
+        data_path(&self.session.association.path_stats()).cloned()
     }
 
     async fn live(&self) -> Infallible {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tresse::{AssociationStats, CarrierStats, LossCause};
 
+use super::agreed::{Came, Probes};
 use super::figures::{Percentiles, Volume};
 use super::flow::FlowResult;
 use super::test::{DelayKind, Test};
@@ -36,8 +37,11 @@ pub(crate) struct SenderReport {
     pub(crate) round_trip: Option<Percentiles>,
     /// Processor time of the process, seconds.
     pub(crate) cpu_s: f64,
-    /// Datagrams lost on the way to the system: too large, or refused.
+    /// Datagrams lost on the way to the system: too large, or refused; probes of the path MTU not counted.
     pub(crate) datagrams_failed: u64,
+    /// Probes of the path MTU that the system found too large: that is what they ask.
+    #[serde(default)]
+    pub(crate) mtu_probes_refused: u64,
 }
 
 /// What the receiver saw.
@@ -86,6 +90,12 @@ pub(crate) struct Summary<'a> {
     pub(crate) delay_kind: Option<DelayKind>,
     /// Both sides agreed on I-DATA; `None` of an association that never was.
     pub(crate) interleaving: Option<bool>,
+    /// Both sides agreed on ECN, likewise.
+    pub(crate) ecn: Option<bool>,
+    /// Up to which size this side looks for a larger path MTU.
+    pub(crate) mtu_search: Option<u16>,
+    #[serde(flatten)]
+    pub(crate) came: Came,
     /// Ended by Ctrl-C on either side before all was sent.
     pub(crate) stopped: bool,
     pub(crate) error: Option<String>,
@@ -103,9 +113,12 @@ impl SenderReport {
         before: &AssociationStats,
         after: &AssociationStats,
         carrier: [CarrierStats; 2],
+        probes: Probes,
         cpu: Duration,
     ) -> SenderReport {
-        let failed = |c: &CarrierStats| c.send_too_large + c.send_failed;
+        let [begin, end] = carrier;
+        let too_large = end.send_too_large - begin.send_too_large;
+        let mtu_probes_refused = too_large.min(probes.unanswered());
         SenderReport {
             volume,
             packets_sent: after.packets_sent - before.packets_sent,
@@ -120,7 +133,8 @@ impl SenderReport {
             rtt: None,
             round_trip: None,
             cpu_s: cpu.as_secs_f64(),
-            datagrams_failed: failed(&carrier[1]) - failed(&carrier[0]),
+            datagrams_failed: too_large - mtu_probes_refused + end.send_failed - begin.send_failed,
+            mtu_probes_refused,
         }
     }
 }
@@ -209,8 +223,12 @@ fn retransmissions(sent: &SenderReport) -> String {
             if sent.timeouts == 1 { "" } else { "s" }
         );
     }
-    if sent.datagrams_failed > 0 {
-        let _ = write!(line, "; {} datagrams were refused by the system", sent.datagrams_failed);
+    match sent.datagrams_failed {
+        0 => {}
+        1 => line.push_str("; 1 datagram was refused by the system"),
+        n => {
+            let _ = write!(line, "; {n} datagrams were refused by the system");
+        }
     }
     line
 }
@@ -242,7 +260,8 @@ mod tests {
         let volume = Volume::new(1_000, 1_200_000, Duration::from_secs(2));
         let carrier = [CarrierStats::default(); 2];
         let before = AssociationStats::default();
-        SenderReport::new(volume, &before, &after, carrier, Duration::from_millis(70))
+        let cpu = Duration::from_millis(70);
+        SenderReport::new(volume, &before, &after, carrier, Probes::default(), cpu)
     }
 
     #[test]

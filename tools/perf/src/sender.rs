@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tresse::SendOptions;
 
+use super::agreed::Probes;
 use super::clock;
 use super::figures::{Durations, Volume};
 use super::handed::Handed;
@@ -51,11 +52,12 @@ pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
     let after = session.association.stats();
     let volume = Volume::new(monitor.tally.messages(), monitor.tally.bytes(), elapsed);
     let carrier = [before.1, session.endpoint.carrier_stats()];
+    let probes = Probes::of(&session.association.path_stats());
     let cpu = clock::cpu_time().saturating_sub(before.2);
     let sent = SenderReport {
         rtt: monitor.rtt(),
         round_trip: echoes.summary(),
-        ..SenderReport::new(volume, &before.0, &after, carrier, cpu)
+        ..SenderReport::new(volume, &before.0, &after, carrier, probes, cpu)
     };
     let mut outcome = Outcome {
         sent: Some(sent),

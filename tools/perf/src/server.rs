@@ -8,11 +8,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tresse::{Association, Config, DEFAULT_UDP_PORT, Endpoint, Profile};
 
+use super::agreed::Agreed;
 use super::args::{CarrierKind, Common, ServerArgs};
 use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, VERSION};
-use super::session::{Interrupts, Outcome, Output, Session, interleaving};
+use super::session::{Interrupts, Outcome, Output, Session};
 use super::test::{DelayKind, Test};
 use super::{flow, receiver, sender, setup};
 
@@ -130,12 +131,12 @@ async fn serve(
         (1, _) => "1 flow".into(),
         (flows, _) => format!("{flows} flows"),
     };
-    output.line(&format!("{peer}: {what}"));
-    let interleaving = interleaving(&association, &common, &output);
+    let agreed = Agreed::on(&association, &common, &output);
+    output.line(&format!("{peer}: {what}{}", agreed.words()));
     let session = Session {
         endpoint,
         association,
-        interleaving,
+        agreed,
         profile,
         test,
         delay,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tresse::{Association, Closed, Endpoint, Profile, ReceivedMessage, SendError, StreamId};
 
-use super::args::Common;
+use super::agreed::{Agreed, Came};
 use super::flow::FlowResult;
 use super::outcome::Failure;
 use super::protocol::{self, Control};
@@ -105,8 +105,7 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) interrupts: Interrupts,
     pub(crate) timeout: Duration,
-    /// Both sides agreed on I-DATA (RFC 8260).
-    pub(crate) interleaving: bool,
+    pub(crate) agreed: Agreed,
     /// Time between two lines of figures.
     pub(crate) interval: Duration,
     /// What came before the server's answer: streams have no order among them.
@@ -121,16 +120,6 @@ pub(crate) struct Outcome {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) stopped: bool,
     pub(crate) flows: Vec<FlowResult>,
-}
-
-/// Whether user messages are interleaved (RFC 8260); says so where only this side wanted it.
-pub(crate) fn interleaving(association: &Association, common: &Common, output: &Output) -> bool {
-    let agreed = association.metrics().info.extensions.interleaving;
-    if common.interleaving && !agreed {
-        output
-            .line("messages are not interleaved: the other side has to say --interleaving as well");
-    }
-    agreed
 }
 
 impl Session {
@@ -179,13 +168,21 @@ impl Session {
     /// Prints the end of the test.
     pub(crate) fn print(&self, side: &'static str, peer: String, outcome: &Outcome) {
         self.summary(side, peer, outcome, None);
+        let refused = outcome.sent.as_ref().map_or(0, |sent| sent.mtu_probes_refused);
         let delay = Some(self.delay);
         for line in text(outcome.sent.as_ref(), outcome.received.as_ref(), delay) {
+            self.output.line(&line);
+        }
+        for line in self.came().lines(refused) {
             self.output.line(&line);
         }
         for flow in &outcome.flows {
             self.output.line(&flow.line());
         }
+    }
+
+    fn came(&self) -> Came {
+        Came::of(&self.association.metrics(), self.agreed)
     }
 
     /// Prints the JSON document, if it is wanted.
@@ -206,7 +203,10 @@ impl Session {
             profile: &self.profile.name,
             test: Some(&self.test),
             delay_kind: Some(self.delay),
-            interleaving: Some(self.interleaving),
+            interleaving: Some(self.agreed.interleaving),
+            ecn: Some(self.agreed.ecn),
+            mtu_search: self.agreed.mtu_search,
+            came: self.came(),
             stopped: outcome.stopped,
             error: error.map(ToString::to_string),
             sent: outcome.sent.as_ref(),

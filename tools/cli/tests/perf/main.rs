@@ -1,5 +1,6 @@
 //! `tresse perf` as two processes on the loopback interface.
 
+mod agreed;
 mod interleaving;
 mod lost;
 mod mistakes;

@@ -32,6 +32,8 @@ fn wrong_requests_do_nothing() {
         (&["client", "0.0.0.0"], "of no host"),
         (&["client", "224.0.0.1"], "of no host"),
         (&["client", "127.0.0.1:0"], "UDP port 0"),
+        (&["client", "127.0.0.1", "--flow", "const2:const40000000"], "24 bytes to 16 MiB"),
+        (&["client", "127.0.0.1", "--flow", "const2:const9"], "24 bytes to 16 MiB"),
     ] {
         let error = failure(&Process::start(arguments).end(), 2);
         assert!(error.contains(word), "{word}: {error}");

@@ -12,6 +12,7 @@ use tresse::StreamId;
 use super::check::{Check, echo_options};
 use super::source::Source;
 use super::{Amount, FlowReport, FlowResult};
+use crate::agreed::Probes;
 use crate::clock;
 use crate::figures::{Durations, Volume};
 use crate::handed::Handed;
@@ -74,8 +75,9 @@ pub(crate) async fn run(session: &Session, client: bool) -> (Outcome, Result<(),
     let sum = |amount: fn(&Amount) -> u64| ours.iter().map(amount).sum();
     let volume = Volume::new(sum(|a| a.messages), sum(|a| a.bytes), started.elapsed());
     let carrier = [before.1, session.endpoint.carrier_stats()];
+    let probes = Probes::of(&session.association.path_stats());
     let cpu = clock::cpu_time().saturating_sub(before.2);
-    let report = SenderReport::new(volume, &before.0, &after, carrier, cpu);
+    let report = SenderReport::new(volume, &before.0, &after, carrier, probes, cpu);
     let mut outcome = Outcome {
         sent: Some(SenderReport { rtt: monitor.rtt(), ..report }),
         intervals: monitor.intervals(),

@@ -78,6 +78,24 @@ impl Load {
         (seconds * 1e9) as u64
     }
 
+    /// What is drawn beyond the limits is cut to them; what can only lie beyond is a mistake.
+    fn check_size(&self) -> Result<(), String> {
+        let within = |bytes: f64| (HEADER_LEN as f64..=MAX_SIZE as f64).contains(&bytes);
+        let right = match self.size {
+            Distribution::Const(bytes) => bytes == 0.0 || within(bytes),
+            Distribution::Exp(mean) => within(mean),
+            Distribution::Uniform(low, high) => within(low) && within(high),
+            Distribution::Pareto(location, _) => within(location),
+        };
+        if right {
+            return Ok(());
+        }
+        let size = self.size;
+        Err(format!(
+            "{size}: frames have {HEADER_LEN} bytes to 16 MiB ({MAX_SIZE}), or const0 for none"
+        ))
+    }
+
     /// Bytes of the next frame; at least what a message needs that can be verified.
     pub(crate) fn frame(&self, rng: &mut Rng) -> usize {
         (self.size.draw(rng) as usize).clamp(HEADER_LEN, MAX_SIZE as usize)
@@ -95,6 +113,7 @@ impl Flow {
         for load in [self.outgoing, self.incoming] {
             load.rate.check()?;
             load.size.check()?;
+            load.check_size()?;
         }
         if !self.outgoing.is_active() && !self.incoming.is_active() {
             return Err("it sends nothing in either direction".into());
@@ -281,6 +300,14 @@ mod tests {
         let bulk = flow("const0:const1400:const0:const1400:unordered=0.25:maxmsgsize=700").unwrap();
         assert!(bulk.outgoing.is_saturated() && bulk.incoming.is_active());
         assert_eq!((bulk.unordered, bulk.max_message, bulk.stream), (0.25, 700, 1));
+        for right in ["const2:const24", "const2:const16777216", "const2:uniform24,100"] {
+            assert!(flow(right).is_ok(), "{right}");
+        }
+        let error = flow("const2:const40000000").unwrap_err();
+        assert_eq!(
+            error,
+            "flow 0: const40000000: frames have 24 bytes to 16 MiB (16777216), or const0 for none"
+        );
         let one_way = flow("const2:const1000:ordered=1:reliable=1").unwrap();
         assert!(!one_way.incoming.is_active());
         assert!(flow("default").unwrap().incoming.is_active());
@@ -293,6 +320,14 @@ mod tests {
             "const5",
             "const5:const100:const5",
             "const5:const0:const5:const0",
+            "const2:const40000000",
+            "const2:const16777217",
+            "const2:const23",
+            "const2:exp20",
+            "const2:uniform10,100",
+            "const2:uniform100,20000000",
+            "const2:pareto9,2",
+            "const5:const100:const5:const23",
             "const5:const100:speed=9",
             "const5:const100:unordered=2",
             "const5:const100:unordered",
