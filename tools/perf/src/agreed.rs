@@ -6,7 +6,6 @@ use serde::Serialize;
 use tresse::{Association, AssociationMetrics, AssociationStats, PathState, PathStats};
 
 use super::args::Common;
-use super::session::Output;
 
 /// What is switched on for an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,18 +19,20 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// What holds for `association`; says so where only this side wanted something.
-    pub(crate) fn on(association: &Association, common: &Common, output: &Output) -> Agreed {
+    /// What holds for `association`, of which this side wanted what `common` says.
+    pub(crate) fn on(association: &Association, common: &Common) -> Agreed {
         let agreed = association.metrics().info.extensions;
-        let alone = |wanted: bool, agreed: bool, what: &str, option: &str| {
-            if wanted && !agreed {
-                output.line(&format!("{what}: the other side has to say {option} as well"));
-            }
-        };
-        let mute = "messages are not interleaved";
-        alone(common.interleaving, agreed.interleaving, mute, "--interleaving");
-        alone(common.ecn, agreed.ecn, "packets are not marked", "--ecn");
         Agreed { interleaving: agreed.interleaving, ecn: agreed.ecn, mtu_search: common.mtu_search }
+    }
+
+    /// A line for each thing that only this side wanted.
+    pub(crate) fn wanted_alone(self, common: &Common) -> Vec<&'static str> {
+        const INTERLEAVING: &str =
+            "messages are not interleaved: the other side has to say --interleaving as well";
+        const ECN: &str = "packets are not marked: the other side has to say --ecn as well";
+        let interleaving = common.interleaving && !self.interleaving;
+        let alone = [(interleaving, INTERLEAVING), (common.ecn && !self.ecn, ECN)];
+        alone.into_iter().filter_map(|(alone, line)| alone.then_some(line)).collect()
     }
 
     /// What a headline says of it, behind what is said anyway.

@@ -46,7 +46,8 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     };
     let result = match association {
         Ok(association) => {
-            let agreed = Agreed::on(&association, &args.common, &output);
+            let agreed = Agreed::on(&association, &args.common);
+            agreed.wanted_alone(&args.common).iter().for_each(|line| output.line(line));
             let session = Session {
                 endpoint: endpoint.clone(),
                 association,

@@ -131,8 +131,9 @@ async fn serve(
         (1, _) => "1 flow".into(),
         (flows, _) => format!("{flows} flows"),
     };
-    let agreed = Agreed::on(&association, &common, &output);
+    let agreed = Agreed::on(&association, &common);
     output.line(&format!("{peer}: {what}{}", agreed.words()));
+    agreed.wanted_alone(&common).iter().for_each(|line| output.line(line));
     let session = Session {
         endpoint,
         association,
