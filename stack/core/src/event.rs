@@ -49,6 +49,8 @@ pub struct SendOptions {
 pub struct SendFailure {
     /// The message; without its first fragments where these were acknowledged.
     pub message: Message,
+    /// All of it is there.
+    pub whole: bool,
     /// [`SendOptions::context`].
     pub context: u32,
     /// Whether a part of it was sent, so that the peer may have it.

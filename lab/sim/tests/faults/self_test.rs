@@ -246,7 +246,11 @@ fn failure_after_a_graceful_end_is_caught() {
     let found = judged(|ledger, end| {
         ledger.connected(Time::ZERO, end);
         ledger.accepted(end, 3, 20, false, Mortality::Reliable);
-        ledger.failed(Time::ZERO, end, &SendFailure { message: message(), context: 0, sent: true });
+        ledger.failed(
+            Time::ZERO,
+            end,
+            &SendFailure { message: message(), whole: true, context: 0, sent: true },
+        );
         ledger.closed(Time::ZERO, end, CloseReason::Shutdown);
         ledger.settle(&|_, _| false, &|_| false);
     });

@@ -98,12 +98,14 @@ const fn outcome_flags(outcome: ReconfigurationOutcome) -> u16 {
 }
 
 //= RFC 6458 6.1.4-2 6.1.11-2
-/// `sinfo_flags` and `snd_flags` of a message that comes back: SCTP_DATA_NOT_FRAG, for all of it is there. As in Linux they
-/// are those of its DATA chunk, in which U is another bit than SCTP_UNORDERED.
-const fn whole_flags(unordered: bool) -> u16 {
+/// `sinfo_flags` and `snd_flags` of a message that comes back: SCTP_DATA_NOT_FRAG if all of it is there, SCTP_DATA_LAST_FRAG if its
+/// first fragments were acknowledged. As in Linux they are those of a DATA chunk, in which U is another bit than SCTP_UNORDERED.
+const fn fragment_flags(failure: &SendFailure) -> u16 {
+    const LAST_FRAG: u16 = 1;
     const NOT_FRAG: u16 = 3;
     const U: u16 = 4;
-    if unordered { NOT_FRAG | U } else { NOT_FRAG }
+    let part = if failure.whole { NOT_FRAG } else { LAST_FRAG };
+    if failure.message.unordered { part | U } else { part }
 }
 
 impl Notification<'_> {
@@ -191,8 +193,9 @@ impl Notification<'_> {
             }
             //= RFC 6458 6.1.4-3 6.1.11-3
             // The cause is left 0: RFC 6458 §6.1.11 names none, and Linux has 0 too.
-            Notification::SendFailed(SendFailure { message, context, .. }) => {
-                let flags = whole_flags(message.unordered);
+            Notification::SendFailed(failure) => {
+                let SendFailure { message, context, .. } = failure;
+                let flags = fragment_flags(failure);
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
                 s.u32(0).u16(message.stream.0).u16(flags).u32(ppid).u32(*context);
                 s.u32(association).u32(association).bytes(&message.payload);
@@ -200,8 +203,9 @@ impl Notification<'_> {
             Notification::RemoteError { cause, value } => {
                 s.bytes(&cause.to_be_bytes()).u16(0).u32(association).bytes(value);
             }
-            Notification::OldSendFailed(SendFailure { message, context, .. }) => {
-                let flags = whole_flags(message.unordered);
+            Notification::OldSendFailed(failure) => {
+                let SendFailure { message, context, .. } = failure;
+                let flags = fragment_flags(failure);
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
                 s.u32(0).u16(message.stream.0).u16(0).u16(flags).u16(0).u32(ppid);
                 s.u32(*context).u32(0).u32(0).u32(0).u32(association);
@@ -264,7 +268,7 @@ mod tests {
             unordered: false,
             payload: Default::default(),
         };
-        let failure = SendFailure { message, context: 0, sent: false };
+        let failure = SendFailure { message, whole: true, context: 0, sent: false };
         let change = Change::Lost;
         let none = AuthenticationEvent::NotSupported;
         for (told, kind) in [
@@ -340,9 +344,11 @@ mod tests {
             unordered: false,
             payload: b"text".as_slice().into(),
         };
-        for (unordered, told) in [(false, 3), (true, 7)] {
+        for (whole, unordered, told) in
+            [(true, false, 3), (true, true, 7), (false, false, 1), (false, true, 5)]
+        {
             let message = Message { unordered, ..message.clone() };
-            let failure = SendFailure { message, context: 8, sent: true };
+            let failure = SendFailure { message, whole, context: 8, sent: true };
             let new = Notification::SendFailed(&failure).encode(9);
             let f = Fields(&new);
             assert_eq!((new.len(), f.u16(2), f.u16(12), f.u16(14)), (36, 1, 3, told));

@@ -379,7 +379,7 @@ impl Engine {
             unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
             payload,
         };
-        let failure = SendFailure { message, context: header.context, sent: false };
+        let failure = SendFailure { message, whole: true, context: header.context, sent: false };
         let number = own.unwrap_or(header.association);
         self.notify(id, number, &Notification::SendFailed(&failure));
         self.notify(id, number, &Notification::OldSendFailed(&failure));

@@ -149,7 +149,7 @@ mod tests {
             unordered: false,
             payload: vec![0; 16 << 20].into(),
         };
-        let failure = SendFailure { message, context: 0, sent: false };
+        let failure = SendFailure { message, whole: true, context: 0, sent: false };
         let mut waiting = Waiting::default();
         for _ in 0..6 {
             waiting.push(7, &Notification::SendFailed(&failure));

@@ -9,8 +9,8 @@ use crate::profile::NrSackMode;
 use crate::streams::chunk::{InChunk, InboundError};
 use crate::time::Time;
 
-/// Memory never exceeds this many times the receive buffer, whatever the peer was promised: a
-/// flood of one-byte messages costs more memory than window.
+/// What is held never exceeds this many times the receive buffer, whatever the peer was promised, but for messages that lack something
+/// ([`Inbound::occupied`](crate::streams::inbound::Inbound::occupied)): a flood of one-byte messages costs more memory than window.
 const HARD_LIMIT: usize = 4;
 
 /// What became of a DATA chunk.

@@ -59,10 +59,24 @@ impl Scoreboard {
         Some(given_up)
     }
 
-    /// The first chunk that is not acknowledged cumulatively and was not given up: it waits for the peer's window. The next new
-    /// one if there is none.
+    /// The first chunk that is not acknowledged cumulatively and was not given up. The next new one if there is none.
     pub(crate) const fn first_kept(&self) -> u64 {
         self.kept
+    }
+
+    /// The first chunk that waits for the peer's window: it was not given up, and the peer does not say that it has it. The next new
+    /// one if there is none.
+    pub(crate) fn first_awaited(&self) -> u64 {
+        let mut seq = self.kept;
+        while let Some(chunk) = self.get(seq) {
+            let run = self.runs.known.partition_point(|run| run.end < seq);
+            match self.runs.known.get(run) {
+                Some(run) if run.start <= seq => seq = run.end + 1,
+                _ if chunk.is_abandoned() => seq += 1,
+                _ => break,
+            }
+        }
+        seq
     }
 
     /// What comes first may have been acknowledged, or given up.
@@ -200,6 +214,10 @@ mod tests {
         let kept =
             chunks().find(|(_, c)| !c.is_abandoned()).map_or(board.next_seq(), |(seq, _)| seq);
         assert_eq!(board.first_kept(), kept);
+        let is_awaited = |c: &Outstanding| !c.is_abandoned() && c.state != ChunkState::GapAcked;
+        let awaited =
+            chunks().find(|(_, c)| is_awaited(c)).map_or(board.next_seq(), |(seq, _)| seq);
+        assert_eq!(board.first_awaited(), awaited);
         assert_eq!(board.buffered_user_bytes(), bytes(&|_| true));
         let lost: Vec<u64> =
             chunks().filter(|(_, c)| c.state == ChunkState::Lost).map(|(seq, _)| seq).collect();

@@ -3,7 +3,7 @@
 //! Such a chunk is never needed again, so the payload of a whole message goes at once; a SACK that leaves it out came
 //! late over another path and takes nothing back.
 
-use super::Scoreboard;
+use super::{ChunkState, Scoreboard};
 use crate::ranges::{Range, difference, differing, union};
 
 impl Scoreboard {
@@ -50,7 +50,9 @@ impl Scoreboard {
             // A fragment may be needed to report its message as failed, should the rest of it not
             // arrive.
             let flags = outstanding.chunk.flags;
-            if !(flags.beginning && flags.ending) {
+            // Nor does a promise hold yet beyond what is heard of a SACK (`taken_back.rs`): that is still in flight.
+            let is_there = outstanding.state == ChunkState::GapAcked;
+            if !(is_there && flags.beginning && flags.ending) {
                 continue;
             }
             let len = std::mem::take(&mut outstanding.chunk.payload).len();

@@ -50,7 +50,7 @@ mod tests {
 
     use super::super::tests::flying;
     use super::*;
-    use crate::scoreboard::AckOutcome;
+    use crate::scoreboard::{AckOutcome, ChunkState};
 
     /// A SACK with the cumulative TSN ack before the first of the `flying` chunks.
     fn sack(board: &mut Scoreboard, blocks: &[(u16, u16)], outcome: &mut AckOutcome) {
@@ -168,5 +168,23 @@ mod tests {
                 known = now;
             }
         }
+    }
+
+    /// What is promised beyond what is heard of a SACK is in flight still, with all that it carries.
+    #[test]
+    fn a_promise_beyond_what_is_heard_empties_nothing() {
+        let (mut board, mut outcome) = (flying(1000), AckOutcome::default());
+        sack(&mut board, &[(2, 900)], &mut outcome);
+        let (first, cumulative) = (board.cumulative() + 1, Scoreboard::tsn(board.cumulative()));
+        let promised = [GapAckBlock { start: 950, end: 960 }.to_bytes()];
+        let promised = || GapAckBlocks::new(&promised);
+        let none = GapAckBlocks::default;
+        board.on_nr_sack(cumulative, none(), promised(), &mut outcome, |_| {}).unwrap();
+        let chunk = board.get(first + 949).unwrap();
+        assert_eq!(chunk.state, ChunkState::InFlight);
+        assert!(!chunk.chunk.payload.is_empty());
+        let all = Scoreboard::tsn(board.next_seq() - 1);
+        board.on_nr_sack(all, none(), none(), &mut outcome, |_| {}).unwrap();
+        assert_eq!((board.flight_user_bytes(), board.buffered_user_bytes()), (0, 0));
     }
 }

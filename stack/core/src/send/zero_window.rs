@@ -16,6 +16,8 @@ use crate::ids::PathId;
 use crate::scoreboard::{Outstanding, Scoreboard};
 use crate::time::Time;
 
+/// User data of a chunk is shorter: a window of so many bytes has room for any.
+const MOST_OF_A_CHUNK: usize = 1 << 16;
 /// The interval between probes doubles at most this often.
 const MAX_DOUBLINGS: u32 = 6;
 
@@ -36,8 +38,8 @@ pub(super) struct PeerRoom {
 impl PeerRoom {
     #[inline]
     pub(super) fn of(board: &Scoreboard, a_rwnd: usize) -> PeerRoom {
-        // What was given up needs no room.
-        let awaited = board.first_kept();
+        let awaited =
+            if a_rwnd < MOST_OF_A_CHUNK { board.first_awaited() } else { board.first_kept() };
         let closed = board.get(awaited).is_some_and(|c| c.chunk.payload.len() > a_rwnd);
         PeerRoom { closed, awaited }
     }
@@ -191,12 +193,12 @@ impl ZeroWindow {
         room: PeerRoom,
         paths: impl Iterator<Item = PathId>,
     ) -> Vec<u64> {
-        let first = room.awaited;
         let mut dropped = Vec::new();
-        if !self.probing || room.is_closed() || board.get(first).is_none() {
+        if !self.probing || room.is_closed() {
             return dropped;
         }
         self.stop_probing();
+        let first = board.first_awaited();
         let probe = |seq: &u64| {
             *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
         };

@@ -65,7 +65,7 @@ impl Script {
     /// Lengths of the messages given up so far, and whether a part of each had been sent.
     fn given_up(&self) -> Vec<(usize, bool)> {
         let given_up = |event: &Event| match event {
-            Event::Abandoned(SendFailure { message, context, sent }) => {
+            Event::Abandoned(SendFailure { message, context, sent, .. }) => {
                 assert_eq!(*context, 9);
                 Some((message.payload.len(), *sent))
             }

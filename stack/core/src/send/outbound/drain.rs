@@ -66,7 +66,7 @@ impl Outbound {
 pub(in crate::send) fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
     let first = parts.first()?;
     let (stream, ppid, unordered) = (first.stream, first.ppid, first.flags.unordered);
-    let context = first.context;
+    let (context, whole) = (first.context, first.flags.beginning);
     let payload = if parts.len() == 1 {
         first.payload.clone()
     } else {
@@ -75,5 +75,5 @@ pub(in crate::send) fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
     };
     parts.clear();
     let message = Message { stream, ppid, unordered, payload };
-    Some(SendFailure { message, context, sent: true })
+    Some(SendFailure { message, whole, context, sent: true })
 }

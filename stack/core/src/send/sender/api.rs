@@ -153,7 +153,9 @@ impl Sender {
     /// that is not backed off. `false` if it is not.
     pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {
         let first = self.data.board().cumulative() + 1;
-        let chunk = self.data.board().get(first).filter(|_| !self.data.peer_room().is_closed());
+        // What was given up needs no room.
+        let may_leave = |c: &&Outstanding| c.is_abandoned() || !self.data.peer_room().is_closed();
+        let chunk = self.data.board().get(first).filter(may_leave);
         let paths: &Paths = cx.paths;
         let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();
         if !chunk.is_some_and(late) {

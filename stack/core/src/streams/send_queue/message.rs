@@ -50,6 +50,6 @@ impl Queued {
             unordered: self.unordered,
             payload: self.payload.clone(),
         };
-        SendFailure { message, context: self.context, sent }
+        SendFailure { message, whole: true, context: self.context, sent }
     }
 }

@@ -170,6 +170,7 @@ fn what_did_not_leave_comes_back_whole() {
     queue.next(100).unwrap();
     queue.next(3).unwrap();
     let failure = |stream, ppid, text, sent| SendFailure {
+        whole: true,
         message: Message {
             stream: StreamId(stream),
             ppid: Ppid(ppid),

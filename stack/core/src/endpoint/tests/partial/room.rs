@@ -140,3 +140,57 @@ fn what_matters_is_not_sent_in_vain() {
     let repeated = stats.retransmitted_chunks[LossCause::Timeout.index()];
     assert_eq!((important, stats.timeouts, repeated), (20, 0, 0));
 }
+
+/// What answers a FORWARD TSN after the window has opened says nothing about data that left since.
+#[test]
+fn new_data_behind_a_given_up_probe_is_no_probe() {
+    let mut script = agreed(&offering());
+    script.send(100);
+    script.sack_with(1, &[], 0);
+    let mut sent = script.send_on(0, 100, ONCE);
+    for _ in 0..100 {
+        if !script.forwards(&sent).is_empty() {
+            break;
+        }
+        sent.extend(script.wait(ms(100)));
+    }
+    assert_eq!((script.numbers(&sent), script.forwards(&sent).len()), (vec![vec![1]], 1));
+    // A window update that crosses the FORWARD TSN.
+    script.now += ms(10);
+    let sent = script.sack_with(1, &[], RWND);
+    assert_eq!(script.numbers(&sent).concat(), [0; 0]);
+    let mut sent = script.send(200);
+    sent.extend(script.send(200));
+    let fresh = script.numbers(&sent).concat();
+    assert!(!fresh.is_empty());
+    script.now += ms(10);
+    let sent = script.sack_with(2, &[], RWND);
+    assert!(script.numbers(&sent).concat().iter().all(|number| !fresh.contains(number)));
+    assert_eq!(script.stats().timeouts, 1, "that of the probe");
+}
+
+/// The peer has the chunk behind the one that was given up, and has not heard of that yet.
+#[test]
+fn a_probe_behind_what_the_peer_has_leaves_when_the_window_opens() {
+    let mut script = agreed(&offering());
+    script.send_on(0, 100, ONCE);
+    let none = script.tsn(0).wrapping_sub(1);
+    script.give(|w| write_sack(w, none, &[], 0));
+    let sent = script.wait(ms(1500));
+    assert_eq!(script.forwards(&sent).len(), 1);
+    for (number, gaps) in [(1, &[][..]), (2, &[(2, 2)][..])] {
+        let mut sent = script.send(200);
+        sent.extend(script.give(|w| write_sack(w, none, gaps, 0)));
+        for _ in 0..100 {
+            if !script.numbers(&sent).is_empty() {
+                break;
+            }
+            sent.extend(script.wait(ms(100)));
+        }
+        assert_eq!(script.numbers(&sent), [[number]], "a probe");
+        script.give(|w| write_sack(w, none, &[(2, 2)], 0));
+    }
+    script.now += ms(50);
+    let sent = script.give(|w| write_sack(w, none, &[(2, 2)], RWND));
+    assert_eq!(script.numbers(&sent), [[2]]);
+}
