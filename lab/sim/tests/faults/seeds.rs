@@ -16,10 +16,6 @@ use crate::run::{Options, Report, run};
 pub(crate) use crate::scenario::{EXTENDED, KEYED, LARGE, MIXED, MOVING, NASTY, RESTLESS};
 use crate::scenario::{OFTEN, Scenario};
 
-/// Seeds that every test run covers.
-pub(crate) const DEFAULT: Range<u64> = 0..20_000;
-/// This many of them also with extensions.
-pub(crate) const WITH_EXTENSIONS: u64 = 4000;
 /// A run that fails collects this many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;
 const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;
@@ -40,44 +36,60 @@ pub(crate) fn to_replay() -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("TRESSE_SEED={text} is not a number")))
 }
 
-/// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up; a few thousand else.
-pub(crate) fn partial() -> Range<u64> {
-    asked("TRESSE_PARTIAL_SEEDS").unwrap_or(0..5_000)
+/// How many a developer's `cargo test` plays, and how many with `TRESSE_THOROUGH=1`, as `.ci/run` has it.
+fn usual(fewer: u64, more: u64) -> Range<u64> {
+    0..if env::var_os("TRESSE_THOROUGH").is_some() { more } else { fewer }
 }
 
-/// `TRESSE_MIXED_SEEDS=a..b`: those of any subset of the extensions at each end, counted from 0; a few thousand else.
+/// Seeds that every test run covers.
+pub(crate) fn plain() -> Range<u64> {
+    usual(5_000, 20_000)
+}
+
+/// Those of the first ones that are played also with extensions.
+pub(crate) fn extended() -> Range<u64> {
+    let range = usual(1_000, 4_000);
+    EXTENDED + range.start..EXTENDED + range.end
+}
+
+/// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up.
+pub(crate) fn partial() -> Range<u64> {
+    asked("TRESSE_PARTIAL_SEEDS").unwrap_or_else(|| usual(1_250, 5_000))
+}
+
+/// `TRESSE_MIXED_SEEDS=a..b`: those of any subset of the extensions at each end, counted from 0.
 pub(crate) fn mixed() -> Range<u64> {
-    let range = asked("TRESSE_MIXED_SEEDS").unwrap_or(0..3_000);
+    let range = asked("TRESSE_MIXED_SEEDS").unwrap_or_else(|| usual(1_000, 3_000));
     MIXED + range.start..MIXED + range.end
 }
 
-/// `TRESSE_NASTY_SEEDS=a..b`: nasty ones, counted from 0; a few thousand else.
+/// `TRESSE_NASTY_SEEDS=a..b`: nasty ones, counted from 0.
 pub(crate) fn nasty() -> Range<u64> {
-    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or(0..3_000);
+    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or_else(|| usual(1_500, 3_000));
     NASTY + range.start..NASTY + range.end
 }
 
-/// `TRESSE_KEYED_SEEDS=a..b`: those with keys, counted from 0; a few thousand else.
+/// `TRESSE_KEYED_SEEDS=a..b`: those with keys, counted from 0.
 pub(crate) fn keyed() -> Range<u64> {
-    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or(0..2_000);
+    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or_else(|| usual(500, 2_000));
     KEYED + range.start..KEYED + range.end
 }
 
-/// `TRESSE_MOVING_SEEDS=a..b`: those with hosts that move, counted from 0; a thousand else.
+/// `TRESSE_MOVING_SEEDS=a..b`: those with hosts that move, counted from 0.
 pub(crate) fn moving() -> Range<u64> {
-    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or(0..1_000);
+    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or_else(|| usual(500, 1_000));
     MOVING + range.start..MOVING + range.end
 }
 
-/// `TRESSE_RESTLESS_SEEDS=a..b`: those with hosts that are never at rest, counted from 0; four hundred else.
+/// `TRESSE_RESTLESS_SEEDS=a..b`: those with hosts that are never at rest, counted from 0.
 pub(crate) fn restless() -> Range<u64> {
-    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or(0..400);
+    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or_else(|| usual(200, 400));
     RESTLESS + range.start..RESTLESS + range.end
 }
 
-/// `TRESSE_LARGE_SEEDS=a..b`: those with messages of many receive buffers, counted from 0; a thousand else.
+/// `TRESSE_LARGE_SEEDS=a..b`: those with messages of many receive buffers, counted from 0.
 pub(crate) fn large() -> Range<u64> {
-    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or(0..1_000);
+    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or_else(|| usual(250, 1_000));
     LARGE + range.start..LARGE + range.end
 }
 
