@@ -61,7 +61,7 @@ impl HostPlan {
                     stream: (other % u64::from(streams)) as u16,
                     size: draw.log_whole(1, 1000) as usize,
                     unordered: draw.chance(0.2),
-                    ..message.clone()
+                    ..message
                 });
             }
             self.traffic.push(message);
