@@ -72,7 +72,9 @@ pub fn set_option(
     }
     let number = bytes.first_chunk().map(|number| u32::from_ne_bytes(*number));
     call(Op::SetOption, sock.inode, (level.into(), option.into()), bytes)?;
-    if let (libc::SOL_SOCKET, libc::SO_SNDBUF, Some(size)) = (level, option, number) {
+    let is_size =
+        level == libc::SOL_SOCKET && [name::SO_SNDBUF, name::SO_SNDBUFFORCE].contains(&option);
+    if let Some(size) = number.filter(|_| is_size) {
         limit_unsent(fd, sock, size.max(1));
     }
     // What can be sent without asking may be something else now.

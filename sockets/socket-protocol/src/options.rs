@@ -23,6 +23,8 @@ pub mod name {
     pub const SO_LINGER: i32 = 13;
     pub const SO_REUSEPORT: i32 = 15;
     pub const SO_ACCEPTCONN: i32 = 30;
+    pub const SO_SNDBUFFORCE: i32 = 32;
+    pub const SO_RCVBUFFORCE: i32 = 33;
     pub const SO_PROTOCOL: i32 = 38;
     pub const SO_DOMAIN: i32 = 39;
     pub const IP_TOS: i32 = 1;

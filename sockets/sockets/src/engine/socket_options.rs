@@ -159,12 +159,13 @@ impl Engine {
             name::SO_LINGER => {
                 options.linger = (at_least(value, 8)?.u32(0) != 0).then(|| f.u32(4));
             }
-            // Linux doubles what is asked for, to make room for its bookkeeping.
-            name::SO_SNDBUF => {
+            // Linux doubles what is asked for, to make room for its bookkeeping. What an administrator may force there is up to who
+            // runs the engine here.
+            name::SO_SNDBUF | name::SO_SNDBUFFORCE => {
                 options.config.send_buffer = (size * 2).max(LEAST_SEND_BUFFER) as usize;
                 return self.reconfigure(id, 0, |_| {});
             }
-            name::SO_RCVBUF => {
+            name::SO_RCVBUF | name::SO_RCVBUFFORCE => {
                 options.receive_buffer = (size * 2).max(LEAST_RECEIVE_BUFFER);
                 options.config.receive_buffer = options.receive_buffer.max(4096);
                 let port = socket.port;

@@ -520,6 +520,20 @@ fn garbage_on_a_socket_ends_its_association() {
     }
 }
 
+/// SO_SNDBUFFORCE and SO_RCVBUFFORCE are other names of SO_SNDBUF and SO_RCVBUF.
+#[test]
+fn buffers_may_be_forced() {
+    with_engine(|path| {
+        let client = Client::socket(path, SOCK_STREAM);
+        let (sol_socket, size) = (1, 32_768_u32);
+        for (forced, read) in [(32, 7), (33, 8)] {
+            client.set((sol_socket, forced), &size.to_ne_bytes()).unwrap();
+            let now = client.get((sol_socket, read), &[0; 4]).unwrap();
+            assert_eq!(now, (2 * size).to_ne_bytes());
+        }
+    });
+}
+
 #[test]
 fn options_are_what_was_set() {
     with_engine(|path| {
