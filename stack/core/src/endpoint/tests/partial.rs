@@ -628,14 +628,20 @@ fn in_shutdown_received_a_repeated_shutdown_brings_it_out_again() {
     assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
 }
 
-#[test]
-fn a_closed_window_does_not_keep_it() {
+/// The only chunk was given up while the window is closed, and the peer was told once; the TSN before it.
+fn closed_behind_a_given_up_chunk() -> (Script, Tsn) {
     let mut script = agreed(&offering());
     script.send_on(0, 100, ONCE);
     let none = script.tsn(0).wrapping_sub(1);
     script.give(|w| write_sack(w, none, &[], 0));
     let sent = script.wait(ms(1500));
     assert_eq!(script.forwards(&sent).len(), 1);
+    (script, none)
+}
+
+#[test]
+fn a_closed_window_does_not_keep_it() {
+    let (mut script, _) = closed_behind_a_given_up_chunk();
     script.sack_with(1, &[], RWND);
     let sent = script.send(200);
     assert_eq!(script.numbers(&sent), [[1]]);

@@ -54,12 +54,7 @@ fn one_that_is_larger_than_the_send_buffer_makes_room_too() {
 #[test]
 fn a_probe_behind_a_given_up_chunk_leaves_when_the_window_opens() {
     for unheard in [false, true] {
-        let mut script = agreed(&offering());
-        script.send_on(0, 100, ONCE);
-        let none = script.tsn(0).wrapping_sub(1);
-        script.give(|w| write_sack(w, none, &[], 0));
-        let sent = script.wait(ms(1500));
-        assert_eq!(script.forwards(&sent).len(), 1);
+        let (mut script, none) = closed_behind_a_given_up_chunk();
         let mut sent = script.send(200);
         sent.extend(script.give(|w| write_sack(w, none, &[], 0)));
         let mut waited = 0;
@@ -82,12 +77,7 @@ fn a_probe_behind_a_given_up_chunk_leaves_when_the_window_opens() {
 /// No SACK comes that would say again that the window is closed.
 #[test]
 fn a_silent_peer_with_a_closed_window_is_probed_behind_a_given_up_chunk() {
-    let mut script = agreed(&offering());
-    script.send_on(0, 100, ONCE);
-    let none = script.tsn(0).wrapping_sub(1);
-    script.give(|w| write_sack(w, none, &[], 0));
-    let sent = script.wait(ms(1500));
-    assert_eq!(script.forwards(&sent).len(), 1);
+    let (mut script, _) = closed_behind_a_given_up_chunk();
     let mut sent = script.send(200);
     for _ in 0..30 {
         sent.extend(script.wait(ms(100)));
@@ -172,12 +162,7 @@ fn new_data_behind_a_given_up_probe_is_no_probe() {
 /// The peer has the chunk behind the one that was given up, and has not heard of that yet.
 #[test]
 fn a_probe_behind_what_the_peer_has_leaves_when_the_window_opens() {
-    let mut script = agreed(&offering());
-    script.send_on(0, 100, ONCE);
-    let none = script.tsn(0).wrapping_sub(1);
-    script.give(|w| write_sack(w, none, &[], 0));
-    let sent = script.wait(ms(1500));
-    assert_eq!(script.forwards(&sent).len(), 1);
+    let (mut script, none) = closed_behind_a_given_up_chunk();
     for (number, gaps) in [(1, &[][..]), (2, &[(2, 2)][..])] {
         let mut sent = script.send(200);
         sent.extend(script.give(|w| write_sack(w, none, gaps, 0)));
