@@ -13,7 +13,8 @@ pub enum MtuDiscovery {
     Icmp,
     /// Probes that need no ICMP find the largest packets that get through, and notice when large ones do not arrive any
     /// more (DPLPMTUD, RFC 8899). Packets then begin with 1280 bytes, or the MTU that is set if that is less, which is probed first,
-    /// and what is larger after it.
+    /// and what is larger after it. It begins when ten packets have left that could have been larger, or when packets are lost again
+    /// and again: who sends only small messages pays for no probes.
     Probes {
         /// Bytes of the largest IP packet that is looked for, from the MTU that is set to 65 535.
         max: usize,
@@ -40,7 +41,7 @@ impl MtuDiscovery {
             return Err(format!("mtu_discovery.max is {max}, not in {mtu} to 65535"));
         }
         if raise_after < Duration::from_secs(1) {
-            return Err(format!("mtu_discovery.raise_after is {raise_after:?}, not 1 s at least"));
+            return Err(format!("mtu_discovery.raise_after is {raise_after:?}, not 1s or more"));
         }
         Ok(())
     }

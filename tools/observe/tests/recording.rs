@@ -172,6 +172,8 @@ async fn qlog_tells_how_the_path_mtu_is_found() {
         association.mtu_discovery = MtuDiscovery::probes(9000);
     })
     .await;
+    // More than ten packets that are full: a search is worth while.
+    pair.send(1, 20_000).await;
     while pair.theirs.path_stats()[0].mtu < 9000 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

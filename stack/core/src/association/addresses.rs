@@ -364,4 +364,5 @@ fn change_source(cx: &mut Common<'_>, path: PathId, local: IpAddr) {
     // RFC 9260 §7.2.5.2: with "the selection of a different source address ... the congestion control
     // parameters for the affected destination addresses MUST be reset to their initial values".
     cx.paths[path].leave_from(cx.now, local, cx.config);
+    cx.paths.search_mtu(path, cx.now);
 }

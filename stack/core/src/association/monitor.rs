@@ -65,9 +65,7 @@ impl PathMonitor {
                 Some(now)
             };
             cx.paths[path].heartbeat.plan(at);
-            if cx.paths[path].is_confirmed() {
-                cx.paths[path].mtu.begin_search(now);
-            }
+            cx.paths.search_mtu(path, now);
         }
     }
 
@@ -315,7 +313,7 @@ impl PathMonitor {
         if newly_confirmed || reactivated {
             cx.path_changed(path);
             //= RFC 8899 3-24
-            cx.paths[path].mtu.begin_search(cx.now);
+            cx.paths.search_mtu(path, cx.now);
         }
         forgive_errors(cx, sender);
         self.addresses.ask_nearer(cx, path);

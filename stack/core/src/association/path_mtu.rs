@@ -9,7 +9,7 @@ use super::outbox::Control;
 use crate::event::TraceEvent;
 use crate::ids::{PathId, PathState};
 use crate::journal::Journal;
-use crate::path::{HeartbeatInfo, Paths};
+use crate::path::{HeartbeatInfo, Paths, SMALLEST_MTU};
 use crate::send::Sender;
 use crate::time::Time;
 
@@ -27,11 +27,9 @@ pub(super) fn lower(cx: &mut Common<'_>, sender: &mut Sender, path: PathId, mtu:
 
 /// What is set for the MTU of the path has changed.
 pub(super) fn configure(cx: &mut Common<'_>, path: PathId) {
-    let reached = cx.state.is_monitored() && cx.paths[path].is_confirmed();
-    let p = &mut cx.paths[path];
-    p.configure_mtu(cx.now);
-    if reached {
-        p.mtu.begin_search(cx.now);
+    cx.paths[path].configure_mtu(cx.now);
+    if cx.state.is_monitored() {
+        cx.paths.search_mtu(path, cx.now);
     }
 }
 
@@ -95,11 +93,17 @@ pub(super) fn on_probe_answer(cx: &mut Common<'_>, info: HeartbeatInfo) {
 
 //= RFC 8899 4.3-1
 /// T3-rtx has expired. RFC 8899 §4.3: "black hole detection" of a protocol that acknowledges: nothing arrives any more, or
-/// what is larger than the base does not, again and again.
+/// what is larger than the base does not, again and again. Before a search, nothing says that the base does.
 pub(super) fn suspect_black_hole(cx: &mut Common<'_>, sender: &Sender, path: PathId) {
     let p = &cx.paths[path];
-    let Some(room) = p.base_room() else { return };
-    if p.reachability.failures() >= 2 || sender.data().repeats_larger(room) {
+    let room = p.base_room();
+    if p.reachability.failures() < 2 && !sender.data().repeats_larger(room.unwrap_or(SMALLEST_MTU))
+    {
+        return;
+    }
+    if room.is_some() {
         cx.paths[path].on_black_hole(cx.now);
+    } else if p.mtu.is_searched() {
+        cx.paths.on_doubtful_size(cx.now);
     }
 }

@@ -40,6 +40,7 @@ pub(crate) use buffer_splitting::share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
+pub(crate) use mtu::SMALLEST as SMALLEST_MTU;
 use mtu::{Headers, Mtu};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
@@ -232,9 +233,6 @@ impl Path {
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
         self.address.leave_from(now, local);
         self.mtu.start_over(&self.settings, self.headers());
-        if self.is_confirmed() {
-            self.mtu.begin_search(now);
-        }
         self.restart_congestion_control(config);
     }
 

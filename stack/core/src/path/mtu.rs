@@ -16,7 +16,7 @@ use crate::time::Time;
 /// fragment them where the path MTU is smaller still.
 ///
 /// [`AssociationConfig::check`]: crate::AssociationConfig::check
-const SMALLEST: usize = 512;
+pub(crate) const SMALLEST: usize = 512;
 
 /// The smallest MTU that a link can have (RFC 791 §3.2, RFC 8200 §5), for IPv4 and IPv6. A router that reports
 /// less is wrong (RFC 1191 §3, RFC 8201 §4).

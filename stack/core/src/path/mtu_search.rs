@@ -10,6 +10,11 @@
 //! PROBE_TIMER is RTO of RFC 9260, at least a second. An answer that comes later counts, too, so that a timer which is too
 //! short costs probes and nothing else.
 //!
+//! It begins when larger packets would be of use, on every path at once ([`Paths::on_full_packet`]): probes take from a link what a
+//! stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit them so.
+//!
+//! [`Paths::on_full_packet`]: super::Paths::on_full_packet
+//!
 //! A peer that drops packets for a PAD chunk in them answers none of those. As long as none was answered, every second probe of a
 //! size has its padding within the Heartbeat Info, which comes back ([`Padding`]). And what data that was acknowledged has proved to
 //! get through is never gone below.

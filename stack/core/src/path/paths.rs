@@ -19,6 +19,10 @@ pub(crate) const MAX_PATHS: usize = 16;
 /// chunk is outstanding that may have been sent there. Sets of paths are 32 bits.
 const MAX_NUMBERS: usize = 2 * MAX_PATHS;
 
+/// So many packets that could have been larger make it worth while to look for the path MTU: a search is some four probes, each
+/// about as large, and RFC 8899 §4.3 has a sender inhibit them where there is nothing to send.
+const WORTH_A_SEARCH: u8 = 10;
+
 /// What became of a path on which something was not answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
@@ -49,11 +53,46 @@ pub(crate) struct Paths {
     gone: u32,
     /// They, each with the first sequence number that was certainly not sent there.
     removed: SmallVec<[(PathId, u64); 0]>,
+    /// Packets that left and could have been larger, up to [`WORTH_A_SEARCH`].
+    full: u8,
 }
 
 impl Paths {
     pub(crate) fn new(first: Path) -> Paths {
-        Paths { list: vec![first], primary: PathId(0), gone: 0, removed: SmallVec::new() }
+        Paths { list: vec![first], primary: PathId(0), gone: 0, removed: SmallVec::new(), full: 0 }
+    }
+
+    /// A packet leaves that could be larger, for there is more to send. When that was often enough, the search for the MTU begins on
+    /// every path, since the smallest one says how messages are fragmented.
+    #[inline]
+    pub(crate) fn on_full_packet(&mut self, now: Time) {
+        if self.full < WORTH_A_SEARCH {
+            self.full += 1;
+            if self.full == WORTH_A_SEARCH {
+                self.search_mtus(now);
+            }
+        }
+    }
+
+    /// Packets do not get through, which may be for their size: that is worth a search at once.
+    pub(crate) fn on_doubtful_size(&mut self, now: Time) {
+        if self.full < WORTH_A_SEARCH {
+            self.full = WORTH_A_SEARCH;
+            self.search_mtus(now);
+        }
+    }
+
+    fn search_mtus(&mut self, now: Time) {
+        for path in self.list.iter_mut().filter(|p| p.is_confirmed()) {
+            path.mtu.begin_search(now);
+        }
+    }
+
+    /// The peer is reached on `path`: the search for its MTU begins, if that is worth while.
+    pub(crate) fn search_mtu(&mut self, path: PathId, now: Time) {
+        if self.full == WORTH_A_SEARCH && self[path].is_confirmed() {
+            self[path].mtu.begin_search(now);
+        }
     }
 
     /// Leaves the paths to `remotes` only, one at least; `make` makes those that are new, from the number

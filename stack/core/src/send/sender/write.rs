@@ -167,6 +167,7 @@ impl Sender {
         let (now, path) = (cx.now, *path);
         let max = cx.paths[path].mtu.max_packet().max(padded(writer.len()));
         let max_payload = self.data.max_payload(cx.paths);
+        let mut full = false;
         // A packet that is full need not know what would be next.
         while writer.len() + self.data.header_len() < max
             && let Some(len) = self.data.queue().next_len(max_payload)
@@ -179,8 +180,11 @@ impl Sender {
                 || (probes_window && carried.new > 0)
                 || !carried.takes(self.data.queue().next_key())
                 || !self.data.may_carry(cx.paths, path)
-                || writer.len() + self.data.board().chunk_len(len) > max
             {
+                break;
+            }
+            if writer.len() + self.data.board().chunk_len(len) > max {
+                full = carried.copies == 0;
                 break;
             }
             if carried.is_empty() {
@@ -203,6 +207,7 @@ impl Sender {
             carried.asks_for_sack = asking.immediate;
             chunk.flags.immediate = false;
             let ends = (flags.beginning, flags.ending);
+            full |= !flags.ending;
             let interleaved = self.data.board().is_interleaved();
             write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
             self.data.board_mut().record_new(now, path, chunk);
@@ -214,7 +219,11 @@ impl Sender {
                 break;
             }
         }
+        full |= writer.len() + self.data.header_len() >= max && !self.data.queue().rests();
         self.data.queue_mut().end_packet();
+        if full {
+            cx.paths.on_full_packet(now);
+        }
         let new = u64::from(carried.new);
         if new > 0 {
             let end = self.data.board().next_seq();

@@ -125,6 +125,8 @@ fn a_probe_of_the_path_mtu_has_its_size_all_the_same() {
     };
     for wanted in [&[][..], &[ChunkType::HEARTBEAT], &[ChunkType::DATA]] {
         let mut peer = Peer::connected(&config, wanted);
+        let options = SendOptions::default();
+        peer.script.try_send(0, 20_000, options).unwrap();
         let sent = peer.script.wait(secs(60));
         let probes: Vec<&Sent> = sent.iter().filter(|p| p.carries(ChunkType::PAD)).collect();
         // The base, of 1280 bytes with the IP header.
