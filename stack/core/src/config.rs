@@ -328,6 +328,8 @@ impl AssociationConfig {
         let check = |name: &str, value: usize, low: usize, high: usize| {
             if (low..=high).contains(&value) {
                 Ok(())
+            } else if high == usize::MAX {
+                Err(NotOpened::Config(format!("{name} is {value}, not {low} or more")))
             } else {
                 Err(NotOpened::Config(format!("{name} is {value}, not in {low} to {high}")))
             }

@@ -327,9 +327,19 @@ fn keys_of(table: &toml::Table) -> Vec<String> {
     keys
 }
 
-/// The whole message, with the place it names, on one line.
+/// The whole message, with the place it names, on one line, in words of TOML rather than of Rust.
 fn one_line(error: &toml::de::Error) -> String {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    for (rust, toml) in [
+        ("expected f64", "expected a number"),
+        ("expected u64", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u16", "expected a whole number"),
+        ("expected u8", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+    ] {
+        text = text.replace(rust, toml);
+    }
     text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "|").collect::<Vec<_>>().join(" ")
 }
 
