@@ -32,6 +32,8 @@ def play(victim):
                 largest = max(largest, len(datagram) + IP_AND_UDP)
                 peer.send(sack(struct.unpack_from(">I", kinds[DATA])[0]))
 
+    # Packets that are full make a search worth while.
+    peer.message(b"z" * 60_000, ssn=0)
     for _ in range(8):
         look(0.5)
     assert any(length + IP_AND_UDP > BASE for length, _ in infos), "it does not search"
@@ -46,9 +48,9 @@ def play(victim):
         sent += 1
         if n % 100 == 0:
             look(0.001)
-    for ssn in range(4):
+    for ssn in range(1, 5):
         peer.message(b"x" * 1000 + bytes([ssn]), ssn=ssn)
-    peer.message(b"y" * 60_000, ssn=4)
+    peer.message(b"y" * 60_000, ssn=5)
     for _ in range(10):
         look(0.3)
     assert 1000 < largest <= BASE, f"packets of {largest} bytes, and nothing above {BASE} was answered for"

@@ -23,7 +23,8 @@ pub(crate) struct Common {
     /// Largest IP packet to send, headers included
     #[arg(long, value_name = "BYTES", default_value = "1500")]
     pub(crate) mtu: u16,
-    /// Look for larger packets that get through, up to this many bytes, by probes that need no ICMP (RFC 8899)
+    /// Look for larger packets that get through, up to this many bytes, by probes that need no ICMP (RFC 8899);
+    /// it begins when packets are full, or lost for their size
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu_search: Option<u16>,
     /// How packets travel: in UDP datagrams, or directly on IP (Linux, needs CAP_NET_RAW)

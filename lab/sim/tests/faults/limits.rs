@@ -68,6 +68,9 @@ pub(crate) fn check_path(
     path: &PathStats,
     config: &AssociationConfig,
 ) {
+    if path.counters.mtu_probes_sent > 0 {
+        ledger.seen.insert("path MTU probed");
+    }
     let profile = &config.profile;
     // RFC 9260 §6.3.1 C6, C7 and §6.3.3 E2: RTO.Min <= RTO <= RTO.Max. C1: before the first
     // measurement it is RTO.Initial, however small.

@@ -100,7 +100,7 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "message given up before it was sent",
         "message given up after a part was sent",
         "FORWARD TSN",
-        "path MTU searched",
+        "path MTU probed",
         "both authenticate",
         "one end offers authentication",
         "key activated",

@@ -49,6 +49,9 @@ impl Association {
             self.sender.data().fragmentation_point(&self.paths)
         };
         if size > limit {
+            if !self.config.fragmentation {
+                self.paths.on_too_large(now);
+            }
             return Err(SendError::TooLarge { size, limit });
         }
         if let Some(key) = options.key.filter(|key| !self.authenticator().may_name_key(*key)) {

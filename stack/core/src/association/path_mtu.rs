@@ -9,7 +9,7 @@ use super::outbox::Control;
 use crate::event::TraceEvent;
 use crate::ids::{PathId, PathState};
 use crate::journal::Journal;
-use crate::path::{HeartbeatInfo, Paths, SMALLEST_MTU};
+use crate::path::{HeartbeatInfo, Paths};
 use crate::send::Sender;
 use crate::time::Time;
 
@@ -55,7 +55,7 @@ pub(super) fn on_timer(cx: &mut Common<'_>, path: PathId) {
         p.raise_mtu();
     } else if !cx.state.is_monitored() {
         p.mtu.suspend_search(None);
-    } else if p.state() != PathState::Active {
+    } else if p.state() == PathState::Inactive {
         p.mtu.suspend_search(Some(cx.now + RECESS));
     } else if let Some(size) = p.search_mtu(cx.now) {
         send_mtu_probe(cx, path, size);
@@ -92,18 +92,16 @@ pub(super) fn on_probe_answer(cx: &mut Common<'_>, info: HeartbeatInfo) {
 }
 
 //= RFC 8899 4.3-1
-/// T3-rtx has expired. RFC 8899 §4.3: "black hole detection" of a protocol that acknowledges: nothing arrives any more, or
-/// what is larger than the base does not, again and again. Before a search, nothing says that the base does.
-pub(super) fn suspect_black_hole(cx: &mut Common<'_>, sender: &Sender, path: PathId) {
-    let p = &cx.paths[path];
-    let room = p.base_room();
-    if p.reachability.failures() < 2 && !sender.data().repeats_larger(room.unwrap_or(SMALLEST_MTU))
-    {
+/// T3-rtx has expired. RFC 8899 §4.3: "black hole detection" of a protocol that acknowledges: nothing arrives any more. Of what is lost
+/// again and again the sender thinks itself.
+pub(super) fn suspect_black_hole(cx: &mut Common<'_>, path: PathId) {
+    let p = &mut cx.paths[path];
+    if p.reachability.failures() < 2 {
         return;
     }
-    if room.is_some() {
-        cx.paths[path].on_black_hole(cx.now);
-    } else if p.mtu.is_searched() {
-        cx.paths.on_doubtful_size(cx.now);
+    if p.base_room().is_some() {
+        p.on_black_hole(cx.now);
+    } else {
+        p.mtu.doubt(cx.now, true);
     }
 }

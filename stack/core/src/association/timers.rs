@@ -95,8 +95,7 @@ impl Association {
                     return;
                 }
             }
-            let (mut cx, parts) = self.parts(now);
-            path_mtu::suspect_black_hole(&mut cx, parts.halves.sender, path);
+            path_mtu::suspect_black_hole(&mut self.parts(now).0, path);
         }
         let (sender, mut cx) = self.sending(now);
         sender.lose_expired(&mut cx, &expired);

@@ -101,9 +101,15 @@ fn printable(value: &[u8]) -> String {
 
 /// The types of the parameters that the peer missed (RFC 9260 §3.3.10.2), behind their number.
 fn missing(value: &[u8]) -> String {
-    let types = value.get(4..).unwrap_or_default().chunks_exact(2).take(8);
+    let Some((number, types)) = value.split_first_chunk() else { return String::new() };
+    let number = usize::try_from(u32::from_be_bytes(*number)).unwrap_or(usize::MAX);
+    let types = types.chunks_exact(2).take(number.min(8));
     let types = types.map(|t| u16::from_be_bytes([t[0], t[1]]).to_string()).collect::<Vec<_>>();
-    if types.is_empty() { String::new() } else { format!("type {}", types.join(", ")) }
+    match &types[..] {
+        [] => String::new(),
+        [one] => format!("type {one}"),
+        several => format!("types {}", several.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +129,7 @@ mod tests {
         assert_eq!(shown(4, b""), "the peer aborted the association: Out of Resource");
         assert!(shown(99, b"\x1b[2J\x00").ends_with("code 99 (5 bytes of data)"));
         let missing = shown(2, &[0, 0, 0, 2, 0, 7, 0x80, 8]);
-        assert!(missing.ends_with("Missing Mandatory Parameter (type 7, 32776)"), "{missing}");
+        assert!(missing.ends_with("Missing Mandatory Parameter (types 7, 32776)"), "{missing}");
         assert!(shown(2, &[0, 0]).ends_with("Missing Mandatory Parameter"));
         assert!(shown(0, b"").ends_with("without a reason"));
     }

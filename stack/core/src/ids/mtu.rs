@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MtuSearchState {
-    /// Nobody searches: the peer is not reached, or nothing was to be sent yet that would have filled larger packets.
+    /// Nobody searches: the peer is not reached, or packets were neither full nor lost for their size, as far as is known.
     Disabled,
     /// Whether packets of the base get through is not known.
     Base,

@@ -40,7 +40,6 @@ pub(crate) use buffer_splitting::share_allows;
 use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
-pub(crate) use mtu::SMALLEST as SMALLEST_MTU;
 use mtu::{Headers, Mtu};
 pub(crate) use mtu_search::Padding;
 pub(crate) use paths::{MAX_PATHS, Paths};
@@ -170,6 +169,27 @@ impl Path {
     pub(crate) fn on_timed(&mut self, now: Time, timed: Timing) {
         if let Some(len) = timed.packet.filter(|_| self.mtu.is_searched()) {
             self.change_mtu(|own, headers| own.on_data(now, timed.sent, len, headers));
+        }
+    }
+
+    /// A packet of this many bytes leaves; `fragment` if routers may fragment it.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, bytes: usize, fragment: bool) {
+        self.timed.on_packet(bytes, fragment);
+        if !fragment {
+            let headers = self.headers();
+            self.mtu.on_packet(bytes, headers);
+        }
+    }
+
+    //= RFC 8899 4.3-1
+    /// A chunk of `size` bytes that left first and last at these times is lost, perhaps for the size of its packet; `again` if it
+    /// was for the third time.
+    pub(crate) fn doubt_size(&mut self, now: Time, left: [Time; 2], size: usize, again: bool) {
+        if self.base_room().is_none_or(|room| size <= room) {
+            self.mtu.doubt(now, again);
+        } else if self.mtu.is_hole(now, left, again) {
+            self.on_black_hole(now);
         }
     }
 

@@ -6,17 +6,11 @@ use std::time::Duration;
 use tresse_wire::COMMON_HEADER_LEN;
 
 use super::HeartbeatInfo;
-use super::mtu_search::{Padding, Search, Verdict};
+use super::mtu_search::{Padding, SMALLEST, Search, Verdict};
 use crate::ids::{MtuCause, MtuSearchState};
 use crate::mtu_discovery::MtuDiscovery;
 use crate::settings::PathSettings;
 use crate::time::Time;
-
-/// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
-/// fragment them where the path MTU is smaller still.
-///
-/// [`AssociationConfig::check`]: crate::AssociationConfig::check
-pub(crate) const SMALLEST: usize = 512;
 
 /// The smallest MTU that a link can have (RFC 791 §3.2, RFC 8200 §5), for IPv4 and IPv6. A router that reports
 /// less is wrong (RFC 1191 §3, RFC 8201 §4).
@@ -182,11 +176,38 @@ impl Mtu {
         self.search.is_some()
     }
 
-    /// The peer has been reached: the search begins.
-    pub(crate) fn begin_search(&mut self, now: Time) {
+    /// The peer has been reached: the search begins, if larger packets are `wanted`, and else as soon as there is a reason.
+    pub(super) fn reach(&mut self, now: Time, wanted: bool) {
         if let Some(search) = &mut self.search {
-            search.begin(now);
+            search.reach(now, wanted);
         }
+    }
+
+    /// Larger packets would be of use.
+    pub(super) fn want_larger(&mut self, now: Time) {
+        if let Some(search) = &mut self.search {
+            search.want(now);
+        }
+    }
+
+    /// An SCTP packet of this many bytes leaves, which no router may fragment.
+    #[inline]
+    pub(super) fn on_packet(&mut self, len: usize, headers: Headers) {
+        if let Some(search) = &mut self.search {
+            search.on_packet(len + headers.bytes());
+        }
+    }
+
+    /// Something was lost, perhaps for the size of its packet; `again` if that was so before.
+    pub(crate) fn doubt(&mut self, now: Time, again: bool) {
+        if let Some(search) = &mut self.search {
+            search.doubt(now, again);
+        }
+    }
+
+    /// A chunk in a packet larger than the base is lost, and that may be a black hole.
+    pub(super) fn is_hole(&mut self, now: Time, left: [Time; 2], again: bool) -> bool {
+        self.search.as_mut().is_some_and(|search| search.is_hole(now, left, again))
     }
 
     /// Nothing is probed before `again`.

@@ -10,10 +10,10 @@
 //! PROBE_TIMER is RTO of RFC 9260, at least a second. An answer that comes later counts, too, so that a timer which is too
 //! short costs probes and nothing else.
 //!
-//! It begins when larger packets would be of use, on every path at once ([`Paths::on_full_packet`]): probes take from a link what a
-//! stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit them so.
-//!
-//! [`Paths::on_full_packet`]: super::Paths::on_full_packet
+//! Probes take from a link what a stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit
+//! them that has nothing to send; here, who has only small messages sends none either. The base is probed when something is
+//! lost that may have been larger than what is known to get through ([`Search::doubt`]), and what is larger than the base when
+//! that would be of use ([`Search::want`]).
 //!
 //! A peer that drops packets for a PAD chunk in them answers none of those. As long as none was answered, every second probe of a
 //! size has its padding within the Heartbeat Info, which comes back ([`Padding`]). And what data that was acknowledged has proved to
@@ -24,12 +24,14 @@
 //! [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
 //= RFC 6951 5.6-3
+mod data;
 mod probes;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
+use data::Data;
 pub(crate) use probes::Padding;
 use probes::{MAX_PROBES, Probes};
 
@@ -42,6 +44,12 @@ use crate::time::Time;
 //= RFC 8899 5.1.2-1
 /// BASE_PLPMTU: IPv6 takes no less (RFC 8200 §5), and RFC 8899 §5.1.2 recommends 1200 bytes above IP and UDP.
 pub(super) const BASE: usize = 1280;
+
+/// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
+/// fragment them where the path MTU is smaller still.
+///
+/// [`AssociationConfig::check`]: crate::AssociationConfig::check
+pub(super) const SMALLEST: usize = 512;
 
 /// After this many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;
@@ -67,6 +75,24 @@ pub(super) enum Verdict {
     TooLarge { proved: usize },
 }
 
+/// Why a search may begin.
+#[derive(Debug, Default)]
+struct Reason {
+    /// The peer was reached.
+    reached: bool,
+    /// Packets larger than the base would be of use.
+    wanted: bool,
+}
+
+/// How long a probe takes, and may.
+#[derive(Debug)]
+struct Cost {
+    /// Nanoseconds that each of its bytes takes, at most.
+    per_byte: Option<f64>,
+    /// It may take so much longer than the round trip.
+    detention: Duration,
+}
+
 /// The search on one path.
 #[derive(Debug)]
 pub(super) struct Search {
@@ -85,16 +111,16 @@ pub(super) struct Search {
     failures: u32,
     /// The last probes.
     probes: Probes,
-    /// Data in packets of this size was acknowledged, of those that left at the time or later.
-    proved: (Time, usize),
+    /// Why it may begin.
+    reason: Reason,
+    /// What data tells.
+    data: Data,
     /// The last one is not answered yet.
     awaited: bool,
     /// The next one leaves no sooner: a round trip after the last one.
     free: Time,
-    /// Nanoseconds that each byte of a probe takes, at most.
-    per_byte: Option<f64>,
-    /// A probe may take so much longer than the round trip.
-    detention: Duration,
+    /// How long a probe takes, and may.
+    cost: Cost,
     /// PMTU_RAISE_TIMER.
     raise_after: Duration,
     /// PROBE_TIMER or PMTU_RAISE_TIMER, until then.
@@ -121,11 +147,11 @@ impl Search {
             unanswered: 0,
             failures: 0,
             probes: Probes::default(),
-            proved: (Time::ZERO, 0),
+            reason: Reason::default(),
+            data: Data::default(),
             awaited: false,
             free: Time::ZERO,
-            per_byte: None,
-            detention: LEAST_DETENTION,
+            cost: Cost { per_byte: None, detention: LEAST_DETENTION },
             due: None,
         }
     }
@@ -146,8 +172,56 @@ impl Search {
         self.due
     }
 
-    /// The peer can be reached: the BASE state.
-    pub(super) fn begin(&mut self, now: Time) {
+    /// The peer can be reached: the BASE state, if larger packets are of use, or something was probed before.
+    pub(super) fn reach(&mut self, now: Time, wanted: bool) {
+        let rests = self.phase == MtuSearchState::Disabled && self.due.is_none();
+        self.reason = Reason { reached: true, wanted: self.reason.wanted || wanted };
+        if self.reason.wanted || !rests {
+            self.begin(now);
+        }
+    }
+
+    /// Packets larger than the base would be of use.
+    pub(super) fn want(&mut self, now: Time) {
+        if std::mem::replace(&mut self.reason.wanted, true) {
+            return;
+        }
+        if self.rests() {
+            self.begin(now);
+        } else if self.phase == MtuSearchState::Complete {
+            self.enter(MtuSearchState::Searching, now);
+        }
+    }
+
+    /// It could begin, but was of no use so far.
+    fn rests(&self) -> bool {
+        self.phase == MtuSearchState::Disabled && self.reason.reached && self.due.is_none()
+    }
+
+    /// A packet of this size leaves.
+    #[inline]
+    pub(super) fn on_packet(&mut self, size: usize) {
+        if self.phase == MtuSearchState::Disabled {
+            self.data.on_packet(size);
+        }
+    }
+
+    //= RFC 8899 4.3-1
+    /// Something was lost, perhaps for the size of its packet; `again` if that was so before.
+    pub(super) fn doubt(&mut self, now: Time, again: bool) {
+        if self.rests() && self.data.doubts(again) {
+            self.begin(now);
+        }
+    }
+
+    //= RFC 8899 4.3-1
+    /// A chunk in a packet larger than the base is lost, which left first and last at these times; `again` if it is for the third
+    /// time. Whether that is a black hole.
+    pub(super) fn is_hole(&mut self, now: Time, left: [Time; 2], again: bool) -> bool {
+        self.data.is_hole(now, left, again)
+    }
+
+    fn begin(&mut self, now: Time) {
         self.forget(now);
         self.enter(MtuSearchState::Base, now);
         self.ceiling = usize::MAX;
@@ -156,7 +230,7 @@ impl Search {
     /// What was found out before `now` holds no more.
     fn forget(&mut self, now: Time) {
         self.probes.clear();
-        self.proved = (now, 0);
+        self.data.forget(now);
     }
 
     /// The peer cannot be reached: the DISABLED state, until `again`.
@@ -185,12 +259,14 @@ impl Search {
         let mut verdict = None;
         match self.phase {
             MtuSearchState::Disabled => self.begin(now),
-            MtuSearchState::Base if self.unanswered >= MAX_PROBES && self.proved.1 >= self.base => {
+            MtuSearchState::Base
+                if self.unanswered >= MAX_PROBES && self.data.proved() >= self.base =>
+            {
                 self.enter(MtuSearchState::Searching, now);
             }
             MtuSearchState::Base if self.unanswered >= MAX_PROBES => {
                 self.enter(MtuSearchState::Error, now);
-                verdict = Some(Verdict::TooLarge { proved: self.proved.1 });
+                verdict = Some(Verdict::TooLarge { proved: self.data.proved() });
             }
             MtuSearchState::Error if lost => self.failures += 1,
             MtuSearchState::Base | MtuSearchState::Error => {}
@@ -229,7 +305,7 @@ impl Search {
         self.awaited = true;
         //= RFC 8899 3-12 8-1
         self.free = now + srtt.unwrap_or(rto);
-        self.detention = srtt.unwrap_or(LEAST_DETENTION).max(LEAST_DETENTION);
+        self.cost.detention = srtt.unwrap_or(LEAST_DETENTION).max(LEAST_DETENTION);
         let doubled = rto.max(SHORTEST_WAIT).saturating_mul(1 << self.failures.min(16));
         self.due = Some(now + doubled.min(self.raise_after));
     }
@@ -262,7 +338,8 @@ impl Search {
         let longer = now.since(info.sent).saturating_sub(srtt.unwrap_or(Duration::ZERO));
         let per_byte = longer.as_nanos() as f64 / probed as f64;
         // What waits in queues is no property of the size: the least counts.
-        self.per_byte = Some(self.per_byte.map_or(per_byte, |least| least.min(per_byte)));
+        let least = &mut self.cost.per_byte;
+        *least = Some(least.map_or(per_byte, |least| least.min(per_byte)));
         if is_last {
             self.awaited = false;
         }
@@ -278,12 +355,11 @@ impl Search {
 
     /// Data was acknowledged that left at `sent` in a packet of this size, which no router may have fragmented.
     pub(super) fn on_data(&mut self, now: Time, sent: Time, size: usize) -> Option<Verdict> {
-        let (since, proved) = &mut self.proved;
-        if sent < *since {
+        if !self.data.on_acked(sent, size, self.base) {
             return None;
         }
-        *proved = size.max(*proved);
-        let confirms = self.phase == MtuSearchState::Error && *proved >= self.base;
+        let proved = self.data.proved() >= self.base;
+        let confirms = self.phase == MtuSearchState::Error && proved;
         if confirms {
             self.enter(MtuSearchState::Searching, now);
         }
@@ -343,12 +419,13 @@ impl Search {
         let is_possible = |probed: &usize| (size + 1..self.ceiling).contains(probed);
         match self.phase {
             MtuSearchState::Base | MtuSearchState::Error => Some(self.base),
+            MtuSearchState::Searching if !self.reason.wanted => None,
             MtuSearchState::Searching if is_possible(&self.guess) => Some(self.guess),
             MtuSearchState::Searching => {
                 let common = COMMON.into_iter().filter(|common| *common < self.max);
                 let next = common.chain([self.max]).find(is_possible);
-                let time = |probed| self.per_byte.unwrap_or(0.0) * probed as f64;
-                next.filter(|probed| time(*probed) <= self.detention.as_nanos() as f64)
+                let time = |probed| self.cost.per_byte.unwrap_or(0.0) * probed as f64;
+                next.filter(|probed| time(*probed) <= self.cost.detention.as_nanos() as f64)
             }
             MtuSearchState::Disabled | MtuSearchState::Complete => None,
         }

@@ -20,7 +20,7 @@ pub(crate) const MAX_PATHS: usize = 16;
 const MAX_NUMBERS: usize = 2 * MAX_PATHS;
 
 /// So many packets that could have been larger make it worth while to look for the path MTU: a search is some four probes, each
-/// about as large, and RFC 8899 §4.3 has a sender inhibit them where there is nothing to send.
+/// about as large.
 const WORTH_A_SEARCH: u8 = 10;
 
 /// What became of a path on which something was not answered.
@@ -62,8 +62,7 @@ impl Paths {
         Paths { list: vec![first], primary: PathId(0), gone: 0, removed: SmallVec::new(), full: 0 }
     }
 
-    /// A packet leaves that could be larger, for there is more to send. When that was often enough, the search for the MTU begins on
-    /// every path, since the smallest one says how messages are fragmented.
+    /// A packet leaves that could be larger, for there is more to send.
     #[inline]
     pub(crate) fn on_full_packet(&mut self, now: Time) {
         if self.full < WORTH_A_SEARCH {
@@ -74,24 +73,24 @@ impl Paths {
         }
     }
 
-    /// Packets do not get through, which may be for their size: that is worth a search at once.
-    pub(crate) fn on_doubtful_size(&mut self, now: Time) {
+    /// A message was refused that does not fit a packet.
+    pub(crate) fn on_too_large(&mut self, now: Time) {
         if self.full < WORTH_A_SEARCH {
             self.full = WORTH_A_SEARCH;
             self.search_mtus(now);
         }
     }
 
+    /// On every path, since the smallest MTU says how messages are fragmented.
     fn search_mtus(&mut self, now: Time) {
-        for path in self.list.iter_mut().filter(|p| p.is_confirmed()) {
-            path.mtu.begin_search(now);
-        }
+        self.iter_mut().for_each(|path| path.mtu.want_larger(now));
     }
 
-    /// The peer is reached on `path`: the search for its MTU begins, if that is worth while.
+    /// The peer is reached on `path`, if it is confirmed: the search for its MTU may begin.
     pub(crate) fn search_mtu(&mut self, path: PathId, now: Time) {
-        if self.full == WORTH_A_SEARCH && self[path].is_confirmed() {
-            self[path].mtu.begin_search(now);
+        let wanted = self.full == WORTH_A_SEARCH;
+        if self[path].is_confirmed() {
+            self[path].mtu.reach(now, wanted);
         }
     }
 

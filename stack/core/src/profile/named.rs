@@ -329,18 +329,27 @@ fn keys_of(table: &toml::Table) -> Vec<String> {
 
 /// The whole message, with the place it names, on one line, in words of TOML rather than of Rust.
 fn one_line(error: &toml::de::Error) -> String {
-    let mut text = error.to_string();
-    for (rust, toml) in [
-        ("expected f64", "expected a number"),
-        ("expected u64", "expected a whole number"),
-        ("expected u32", "expected a whole number"),
-        ("expected u16", "expected a whole number"),
-        ("expected u8", "expected a whole number"),
-        ("expected usize", "expected a whole number"),
-    ] {
-        text = text.replace(rust, toml);
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "|");
+    let lines = lines.map(|line| match line.rsplit_once(", expected ") {
+        Some((what, rust)) if what.starts_with("invalid ") => {
+            format!("{what}, expected {}", expected(rust))
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// What a type of Rust is called by others.
+fn expected(rust: &str) -> &str {
+    match rust {
+        "f64" => "a number",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        other => other,
     }
-    text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "|").collect::<Vec<_>>().join(" ")
 }
 
 fn merge_built_in(table: &mut toml::Table, name: &str) -> Result<(), ProfileError> {

@@ -282,12 +282,6 @@ impl Outbound {
         self.queue.is_empty() && self.board.is_empty()
     }
 
-    /// The first chunk that is outstanding is larger than `room`, and was sent three times: more than by chance is it lost.
-    pub(crate) fn repeats_larger(&self, room: usize) -> bool {
-        let first = self.board.get(self.board.cumulative() + 1);
-        first.is_some_and(|chunk| chunk.size() > room && chunk.transmissions >= 3)
-    }
-
     //= RFC 9260 6.2.1-1
     /// The peer's window less what is in flight (RFC 9260 §6.2.1 B, C, D ii).
     pub(crate) fn peer_window(&self) -> usize {

@@ -10,7 +10,7 @@ const TIMES: [Option<Duration>; 2] = [Some(RTT), Some(Duration::from_millis(300)
 /// Gives PLPMTU in the end, probes and seconds.
 fn play(search: &mut Search, mut size: usize, real: usize, tells: bool) -> (usize, u32, u64) {
     let (mut now, mut probes) = (Time::ZERO, 0);
-    search.begin(now);
+    search.reach(now, true);
     while search.phase != MtuSearchState::Complete {
         now = search.due().expect("it goes on until it is complete");
         let (verdict, probe) = search.on_timer(now, size);
@@ -93,7 +93,7 @@ fn three_probes_in_a_row_end_the_search_for_ten_minutes() {
 #[test]
 fn a_path_below_the_base_is_probed_ever_more_rarely() {
     let mut search = Search::new(1500, 1500);
-    search.begin(Time::ZERO);
+    search.reach(Time::ZERO, true);
     let (mut now, mut narrow, mut sent) = (Time::ZERO, 0, Vec::new());
     for n in 0..20 {
         now = search.due().unwrap();
@@ -116,7 +116,7 @@ fn what_routers_say_is_probed_and_not_believed() {
     let mut search = Search::new(1500, 1500);
     search.on_too_big(Time::ZERO, 1400, BASE);
     assert_eq!(search.due(), None, "nothing was probed");
-    search.begin(Time::ZERO);
+    search.reach(Time::ZERO, true);
     search.on_black_hole(Time::ZERO, Some(1432));
     let info = |nonce| HeartbeatInfo { path: PathId(0), sent: Time::ZERO, nonce };
     for (nonce, expected) in [(1, BASE), (2, 1432)] {
@@ -134,7 +134,7 @@ fn what_routers_say_is_probed_and_not_believed() {
 #[test]
 fn a_round_trip_is_between_probes_whatever_routers_say() {
     let mut search = Search::new(1500, 9000);
-    search.begin(Time::ZERO);
+    search.reach(Time::ZERO, true);
     let info = |nonce| HeartbeatInfo { path: PathId(0), sent: Time::ZERO, nonce };
     search.on_timer(Time::ZERO, BASE);
     search.on_sent(Time::ZERO, info(1), BASE, TIMES);
@@ -152,7 +152,7 @@ fn a_round_trip_is_between_probes_whatever_routers_say() {
 fn what_would_block_a_slow_link_is_not_probed() {
     for (kbps, found) in [(14, 1500), (100, 1500), (1_000, 9000), (100_000, 65_535)] {
         let mut search = Search::new(1500, 65_535);
-        search.begin(Time::ZERO);
+        search.reach(Time::ZERO, true);
         let mut size = BASE;
         for nonce in 0..100 {
             let now = search.due().unwrap();
@@ -176,7 +176,7 @@ fn padded(
     is_answered: impl Fn(usize, Padding) -> bool,
 ) -> (usize, Vec<Padding>) {
     let (mut now, mut sent) = (Time::ZERO, Vec::new());
-    search.begin(now);
+    search.reach(now, true);
     while search.phase != MtuSearchState::Complete && sent.len() < most {
         now = search.due().unwrap();
         let (verdict, probe) = search.on_timer(now, size);
@@ -230,7 +230,7 @@ fn nothing_is_gone_below_what_data_has_proved() {
     let never = |_, _| false;
     for (proved, least) in [(0, 512), (700, 700), (BASE, BASE)] {
         let mut search = Search::new(1500, 1500);
-        search.begin(Time::ZERO);
+        search.reach(Time::ZERO, true);
         assert_eq!(search.on_data(Time::ZERO + RTT, Time::ZERO, proved), None);
         let size = lost_base(&mut search, BASE);
         assert_eq!(size, least, "{proved} bytes were acknowledged");

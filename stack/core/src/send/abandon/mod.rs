@@ -207,6 +207,12 @@ impl Abandonment {
         }
         let mut parts: Vec<NewChunk> = Vec::new();
         for seq in message.seqs() {
+            if data.board().is_in_flight(seq)
+                && let Some(chunk) = data.board().get(seq)
+            {
+                // It will never be known whether it was lost.
+                cx.paths[chunk.path].mtu.doubt(now, chunk.transmissions >= 3);
+            }
             if let Some(part) = data.board_mut().abandon(seq) {
                 data.queue_mut().on_abandoned(stream, part.payload.len());
                 parts.push(part);

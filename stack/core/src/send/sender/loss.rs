@@ -143,6 +143,14 @@ impl Sender {
         cx.paths[path].counters.lost_chunks += 1;
         if cause.is_loss() {
             cx.paths[path].window.on_lost();
+            // A closed window has all dropped, of whatever size.
+            if let Some(chunk) = self.data.board().get(seq)
+                && !self.data.peer_room().is_closed()
+            {
+                let left = [chunk.first_sent, chunk.last_sent];
+                let again = chunk.transmissions >= 3;
+                cx.paths[path].doubt_size(now, left, chunk.size(), again);
+            }
         }
         //= RFC 7496 3.1-2
         self.abandonment.judge_lost(cx, &mut self.data, seq);

@@ -184,7 +184,7 @@ impl Sender {
                 break;
             }
             if writer.len() + self.data.board().chunk_len(len) > max {
-                full = carried.copies == 0;
+                full = carried.copies == 0 && cx.config.bundling;
                 break;
             }
             if carried.is_empty() {
@@ -207,7 +207,6 @@ impl Sender {
             carried.asks_for_sack = asking.immediate;
             chunk.flags.immediate = false;
             let ends = (flags.beginning, flags.ending);
-            full |= !flags.ending;
             let interleaved = self.data.board().is_interleaved();
             write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
             self.data.board_mut().record_new(now, path, chunk);
@@ -219,7 +218,8 @@ impl Sender {
                 break;
             }
         }
-        full |= writer.len() + self.data.header_len() >= max && !self.data.queue().rests();
+        full |=
+            carried.new > 0 && carried.copies == 0 && writer.len() + self.data.header_len() >= max;
         self.data.queue_mut().end_packet();
         if full {
             cx.paths.on_full_packet(now);
