@@ -176,7 +176,7 @@ impl Path {
     #[inline]
     pub(crate) fn on_packet(&mut self, bytes: usize, fragment: bool) {
         self.timed.on_packet(bytes, fragment);
-        if !fragment {
+        if self.mtu.is_searched() && !fragment {
             let headers = self.headers();
             self.mtu.on_packet(bytes, headers);
         }

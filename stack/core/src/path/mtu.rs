@@ -172,6 +172,7 @@ impl Mtu {
     }
 
     /// Probes find it out.
+    #[inline]
     pub(crate) const fn is_searched(&self) -> bool {
         self.search.is_some()
     }
