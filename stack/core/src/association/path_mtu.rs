@@ -96,12 +96,7 @@ pub(super) fn on_probe_answer(cx: &mut Common<'_>, info: HeartbeatInfo) {
 /// again and again the sender thinks itself.
 pub(super) fn suspect_black_hole(cx: &mut Common<'_>, path: PathId) {
     let p = &mut cx.paths[path];
-    if p.reachability.failures() < 2 {
-        return;
-    }
-    if p.base_room().is_some() {
-        p.on_black_hole(cx.now);
-    } else {
-        p.mtu.doubt(cx.now, true);
+    if p.reachability.failures() >= 2 {
+        p.doubt_size(cx.now);
     }
 }

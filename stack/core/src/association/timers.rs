@@ -107,6 +107,7 @@ impl Association {
         let Some(reconfiguration) = &mut parts.extras.reconfiguration else { return };
         let Some(expired) = reconfiguration.on_timer(&mut cx, &parts.halves) else { return };
         let mut path = expired.path;
+        cx.paths[path].doubt_size(now);
         if expired.counts {
             if let Err(end) = parts.monitor.on_silence(&mut cx, path) {
                 self.abort_with(end);
@@ -122,6 +123,7 @@ impl Association {
         let (mut cx, parts) = self.parts(now);
         let Some(changes) = &mut parts.extras.changes else { return };
         let Some(last) = changes.expired() else { return };
+        cx.paths[last].doubt_size(now);
         if let Err(end) = parts.monitor.on_silence(&mut cx, last) {
             self.abort_with(end);
             return;

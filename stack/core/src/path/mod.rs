@@ -27,6 +27,8 @@ mod window;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use tresse_wire::COMMON_HEADER_LEN;
+
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::ids::{PathId, PathState};
@@ -41,7 +43,7 @@ use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu};
-pub(crate) use mtu_search::Padding;
+pub(crate) use mtu_search::{LostChunk, Padding};
 pub(crate) use paths::{MAX_PATHS, Paths};
 pub(crate) use patience::{StandardTimer, StandardTimers};
 use pf_forgives_spurious::Leniency;
@@ -182,13 +184,24 @@ impl Path {
         }
     }
 
+    /// A chunk of `size` bytes is acknowledged that was sent once, at `sent`.
+    pub(crate) fn on_sent_once(&mut self, now: Time, sent: Time, size: usize) {
+        let len = COMMON_HEADER_LEN + size;
+        self.change_mtu(|own, headers| own.on_data(now, sent, len, headers));
+    }
+
     //= RFC 8899 4.3-1
-    /// A chunk of `size` bytes that left first and last at these times is lost, perhaps for the size of its packet; `again` if it
-    /// was for the third time.
-    pub(crate) fn doubt_size(&mut self, now: Time, left: [Time; 2], size: usize, again: bool) {
-        if self.base_room().is_none_or(|room| size <= room) {
-            self.mtu.doubt(now, again);
-        } else if self.mtu.is_hole(now, left, again) {
+    /// A chunk is lost, perhaps for the size of its packet.
+    pub(crate) fn on_lost_chunk(&mut self, now: Time, lost: LostChunk) {
+        if self.mtu.is_searched() && self.change_mtu(|own, headers| own.on_lost(now, lost, headers))
+        {
+            self.on_black_hole(now);
+        }
+    }
+
+    /// Something was not answered, or given up, perhaps lost for the size of its packet.
+    pub(crate) fn doubt_size(&mut self, now: Time) {
+        if self.mtu.is_searched() && self.change_mtu(|own, headers| own.doubt(now, headers)) {
             self.on_black_hole(now);
         }
     }
@@ -197,12 +210,6 @@ impl Path {
     pub(crate) fn on_black_hole(&mut self, now: Time) {
         self.change_mtu(|own, headers| own.on_black_hole(now, headers));
         self.counters.mtu_black_holes += 1;
-    }
-
-    /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody
-    /// searches.
-    pub(crate) fn base_room(&self) -> Option<usize> {
-        self.mtu.base_room(self.headers())
     }
 
     /// Bytes of the SCTP packet in an IP packet of this many.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tresse_wire::COMMON_HEADER_LEN;
 
 use super::HeartbeatInfo;
-use super::mtu_search::{Padding, SMALLEST, Search, Verdict};
+use super::mtu_search::{Finding, LostChunk, Padding, SMALLEST, Search, Verdict};
 use crate::ids::{MtuCause, MtuSearchState};
 use crate::mtu_discovery::MtuDiscovery;
 use crate::settings::PathSettings;
@@ -122,7 +122,11 @@ impl Mtu {
     pub(super) fn start_over(&mut self, settings: &PathSettings, headers: Headers) {
         if self.search.is_some() {
             let (reserve, before) = (self.reserve, self.bytes);
+            let unanswered = self.search.as_ref().map_or(0, Search::unanswered);
             *self = self.anew(settings, headers);
+            if let Some(search) = &mut self.search {
+                search.take_over(unanswered);
+            }
             self.reserve(reserve, headers);
             self.set(before.min(self.bytes), headers, MtuCause::Source);
         }
@@ -199,16 +203,25 @@ impl Mtu {
         }
     }
 
-    /// Something was lost, perhaps for the size of its packet; `again` if that was so before.
-    pub(crate) fn doubt(&mut self, now: Time, again: bool) {
-        if let Some(search) = &mut self.search {
-            search.doubt(now, again);
-        }
+    /// A chunk is lost, perhaps for the size of its packet. Whether packets larger than the base do not get through.
+    pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk, headers: Headers) -> bool {
+        let size = self.bytes;
+        let finding = self.search.as_mut().and_then(|search| search.on_lost(now, lost, size));
+        self.believe(finding, headers)
     }
 
-    /// A chunk in a packet larger than the base is lost, and that may be a black hole.
-    pub(super) fn is_hole(&mut self, now: Time, left: [Time; 2], again: bool) -> bool {
-        self.search.as_mut().is_some_and(|search| search.is_hole(now, left, again))
+    /// Something was not answered, or given up, that may be large. Whether packets larger than the base do not get through.
+    pub(super) fn doubt(&mut self, now: Time, headers: Headers) -> bool {
+        let size = self.bytes;
+        let finding = self.search.as_mut().and_then(|search| search.doubt(now, size));
+        self.believe(finding, headers)
+    }
+
+    fn believe(&mut self, finding: Option<Finding>, headers: Headers) -> bool {
+        if finding == Some(Finding::TooLarge) {
+            self.follow(Some(Verdict::TooLarge { proved: 0 }), headers);
+        }
+        finding == Some(Finding::Hole)
     }
 
     /// Nothing is probed before `again`.
@@ -252,12 +265,12 @@ impl Mtu {
 
     /// Data was acknowledged that left at `sent` in an SCTP packet of this many bytes, which no router may have fragmented.
     pub(super) fn on_data(&mut self, now: Time, sent: Time, len: usize, headers: Headers) {
-        let Some(search) = &mut self.search else { return };
+        let Some(search) = self.search.as_mut().filter(|_| !self.beneath) else { return };
         // Packets are of whole words: none is larger for an MTU of three bytes more.
         let fills_base = len >= headers.max_packet(search.base());
         let size = len + headers.bytes();
         let size = if fills_base { size.max(search.base()) } else { size };
-        let verdict = search.on_data(now, sent, size);
+        let verdict = search.on_data(now, sent, size, self.bytes);
         self.follow(verdict, headers);
     }
 
@@ -283,13 +296,6 @@ impl Mtu {
     ) {
         let verdict = self.search.as_mut().and_then(|s| s.on_answer(now, info, self.bytes, srtt));
         self.follow(verdict, headers);
-    }
-
-    /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody
-    /// searches.
-    pub(super) fn base_room(&self, headers: Headers) -> Option<usize> {
-        let base = self.search.as_ref()?.base();
-        (self.bytes > base).then(|| self.made(headers, base) - COMMON_HEADER_LEN)
     }
 
     /// RFC 8899 §4.3: packets larger than the base do not arrive.

@@ -32,6 +32,7 @@ mod tests;
 use std::time::Duration;
 
 use data::Data;
+pub(crate) use data::{LostChunk, SMALLEST};
 pub(crate) use probes::Padding;
 use probes::{MAX_PROBES, Probes};
 
@@ -45,17 +46,14 @@ use crate::time::Time;
 /// BASE_PLPMTU: IPv6 takes no less (RFC 8200 §5), and RFC 8899 §5.1.2 recommends 1200 bytes above IP and UDP.
 pub(super) const BASE: usize = 1280;
 
-/// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
-/// fragment them where the path MTU is smaller still.
-///
-/// [`AssociationConfig::check`]: crate::AssociationConfig::check
-pub(super) const SMALLEST: usize = 512;
-
 /// After this many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;
 
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Because of losses the base is looked at no more often (RFC 8899 §5.1.1 has the timer of probes so).
+const LEAST_BETWEEN: Duration = Duration::from_secs(15);
 
 /// A probe may hold up what is behind it for so long, however short the round trip is.
 const LEAST_DETENTION: Duration = Duration::from_millis(100);
@@ -75,9 +73,20 @@ pub(super) enum Verdict {
     TooLarge { proved: usize },
 }
 
+/// What losses say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// Packets larger than the base do not get through.
+    Hole,
+    /// Those of today do not, which are no larger than the base.
+    TooLarge,
+}
+
 /// Why a search may begin.
 #[derive(Debug, Default)]
 struct Reason {
+    /// When the base was looked at because of losses.
+    found: Option<Time>,
     /// The peer was reached.
     reached: bool,
     /// Packets larger than the base would be of use.
@@ -175,7 +184,8 @@ impl Search {
     /// The peer can be reached: the BASE state, if larger packets are of use, or something was probed before.
     pub(super) fn reach(&mut self, now: Time, wanted: bool) {
         let rests = self.phase == MtuSearchState::Disabled && self.due.is_none();
-        self.reason = Reason { reached: true, wanted: self.reason.wanted || wanted };
+        self.reason.reached = true;
+        self.reason.wanted |= wanted;
         if self.reason.wanted || !rests {
             self.begin(now);
         }
@@ -201,29 +211,60 @@ impl Search {
     /// A packet of this size leaves.
     #[inline]
     pub(super) fn on_packet(&mut self, size: usize) {
-        if self.phase == MtuSearchState::Disabled {
-            self.data.on_packet(size);
-        }
+        self.data.on_packet(size);
+    }
+
+    /// What is larger is large, where packets are of `size` today.
+    const fn safe(&self, size: usize) -> usize {
+        if size > self.base { self.base } else { SMALLEST }
     }
 
     //= RFC 8899 4.3-1
-    /// Something was lost, perhaps for the size of its packet; `again` if that was so before.
-    pub(super) fn doubt(&mut self, now: Time, again: bool) {
-        if self.rests() && self.data.doubts(again) {
-            self.begin(now);
+    /// A chunk is lost, perhaps for the size of its packet, where packets are of `size` today.
+    pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk, size: usize) -> Option<Finding> {
+        let safe = self.safe(size);
+        let untried = self.rests() && (lost.timeout || lost.times >= 2) && self.data.is_untried();
+        if !self.data.is_hole(now, lost, safe) && !untried {
+            return None;
         }
+        self.find(now, size)
     }
 
-    //= RFC 8899 4.3-1
-    /// A chunk in a packet larger than the base is lost, which left first and last at these times; `again` if it is for the third
-    /// time. Whether that is a black hole.
-    pub(super) fn is_hole(&mut self, now: Time, left: [Time; 2], again: bool) -> bool {
-        self.data.is_hole(now, left, again)
+    /// Nothing gets through any more, or a chunk was given up, or was not answered, that may be large: where packets are of `size`
+    /// today.
+    pub(super) fn doubt(&mut self, now: Time, size: usize) -> Option<Finding> {
+        self.data.is_open(self.safe(size)).then(|| self.find(now, size)).flatten()
+    }
+
+    /// Packets of `size` are too large, as it seems. At the base or below it, it is the base that is looked at, and not all the time.
+    fn find(&mut self, now: Time, size: usize) -> Option<Finding> {
+        if size > self.base {
+            return Some(Finding::Hole);
+        }
+        let is_early = self.reason.found.is_some_and(|found| now.since(found) < LEAST_BETWEEN);
+        if is_early || !self.reason.reached || self.phase == MtuSearchState::Base {
+            return None;
+        }
+        match self.phase {
+            MtuSearchState::Disabled if self.due.is_some() => return None,
+            MtuSearchState::Error if size <= SMALLEST => return None,
+            MtuSearchState::Error => {
+                self.data.forget(now);
+                self.reason.found = Some(now);
+                return Some(Finding::TooLarge);
+            }
+            _ => {}
+        }
+        self.reason.found = Some(now);
+        self.begin(now);
+        None
     }
 
     fn begin(&mut self, now: Time) {
         self.forget(now);
+        let unanswered = if self.phase == MtuSearchState::Base { 0 } else { self.unanswered() };
         self.enter(MtuSearchState::Base, now);
+        self.unanswered = unanswered;
         self.ceiling = usize::MAX;
     }
 
@@ -233,8 +274,24 @@ impl Search {
         self.data.forget(now);
     }
 
+    /// Probes of the base in a row that were not answered, before the path failed or its source was left, perhaps because of what it
+    /// was to carry.
+    pub(super) fn unanswered(&self) -> u8 {
+        match self.phase {
+            MtuSearchState::Base => self.unanswered.saturating_add(u8::from(self.awaited)),
+            MtuSearchState::Disabled => self.unanswered,
+            _ => 0,
+        }
+    }
+
+    /// So many were not answered before.
+    pub(super) fn take_over(&mut self, unanswered: u8) {
+        self.unanswered = unanswered;
+    }
+
     /// The peer cannot be reached: the DISABLED state, until `again`.
     pub(super) fn suspend(&mut self, again: Option<Time>) {
+        self.unanswered = self.unanswered();
         self.phase = MtuSearchState::Disabled;
         self.awaited = false;
         self.due = again;
@@ -254,7 +311,7 @@ impl Search {
         let lost = std::mem::take(&mut self.awaited);
         self.due = None;
         if lost {
-            self.unanswered += 1;
+            self.unanswered = self.unanswered.saturating_add(1);
         }
         let mut verdict = None;
         match self.phase {
@@ -353,9 +410,16 @@ impl Search {
         (confirms || raises).then_some(Verdict::Fits(probed.max(self.base)))
     }
 
-    /// Data was acknowledged that left at `sent` in a packet of this size, which no router may have fragmented.
-    pub(super) fn on_data(&mut self, now: Time, sent: Time, size: usize) -> Option<Verdict> {
-        if !self.data.on_acked(sent, size, self.base) {
+    /// Data was acknowledged that left at `sent` in a packet of this size, which no router may have fragmented, where packets are of
+    /// `today` now.
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        sent: Time,
+        size: usize,
+        today: usize,
+    ) -> Option<Verdict> {
+        if !self.data.on_acked(sent, size, self.safe(today)) {
             return None;
         }
         let proved = self.data.proved() >= self.base;

@@ -14,6 +14,8 @@ pub struct LatestAck {
     pub sent: Time,
     /// How often it was sent.
     pub transmissions: u32,
+    /// Its bytes, if it was sent once and no copy of it left elsewhere; else 0.
+    pub once: usize,
 }
 
 /// What a SACK acknowledged on one path.
@@ -112,7 +114,9 @@ impl AckOutcome {
             self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
             if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
                 let transmissions = chunk.transmissions;
-                path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
+                let single = transmissions == 1 && chunk.limits.elsewhere == 0;
+                let once = if single { chunk.size() } else { 0 };
+                path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions, once });
             }
             path.note_highest(seq);
             self.note_highest(seq, chunk);

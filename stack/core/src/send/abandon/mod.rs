@@ -27,6 +27,7 @@ use super::context::Context;
 use super::outbound::{Outbound, join};
 use crate::event::{Event, SendFailure, TraceEvent};
 use crate::ids::{LossCause, PathId};
+use crate::path::LostChunk;
 use crate::reliability::Reliability;
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::Policy;
@@ -209,9 +210,12 @@ impl Abandonment {
         for seq in message.seqs() {
             if data.board().is_in_flight(seq)
                 && let Some(chunk) = data.board().get(seq)
+                && now.since(chunk.last_sent) >= cx.paths[chunk.path].rto()
             {
-                // It will never be known whether it was lost.
-                cx.paths[chunk.path].mtu.doubt(now, chunk.transmissions >= 3);
+                // So late it is as good as lost.
+                let (first, last) = (chunk.first_sent, chunk.last_sent);
+                let lost = LostChunk { first, last, times: chunk.transmissions, timeout: false };
+                cx.paths[chunk.path].on_lost_chunk(now, lost);
             }
             if let Some(part) = data.board_mut().abandon(seq) {
                 data.queue_mut().on_abandoned(stream, part.payload.len());

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::{SackSigns, Sender, Work};
 use crate::event::TraceEvent;
 use crate::ids::{LossCause, PathId, WindowCause};
+use crate::path::LostChunk;
 use crate::recovery::{
     Buffers, Copies, Cut, Decisions, Recovery, SackFacts, SpuriousFinding, Trigger,
 };
@@ -147,9 +148,10 @@ impl Sender {
             if let Some(chunk) = self.data.board().get(seq)
                 && !self.data.peer_room().is_closed()
             {
-                let left = [chunk.first_sent, chunk.last_sent];
-                let again = chunk.transmissions >= 3;
-                cx.paths[path].doubt_size(now, left, chunk.size(), again);
+                let (first, last) = (chunk.first_sent, chunk.last_sent);
+                let timeout = cause == LossCause::Timeout;
+                let lost = LostChunk { first, last, times: chunk.transmissions, timeout };
+                cx.paths[path].on_lost_chunk(now, lost);
             }
         }
         //= RFC 7496 3.1-2

@@ -24,6 +24,11 @@ impl Sender {
     ) {
         let now = cx.now;
         let board = self.data.board();
+        if let Some(latest) = latest.filter(|latest| latest.once > 0)
+            && cx.paths[path].mtu.is_searched()
+        {
+            cx.paths[path].on_sent_once(now, latest.sent, latest.once);
+        }
         if let Some(timed) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             cx.paths[path].on_timed(now, timed);
             let from_lost = cx.paths[path].address.is_from_lost(timed.sent);

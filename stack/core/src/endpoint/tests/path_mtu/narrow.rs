@@ -130,6 +130,124 @@ fn a_path_that_becomes_narrow_under_a_large_message() {
     }
 }
 
+/// A path on which larger packets got through, and then those of 600 bytes only; as far as `found`.
+fn narrower_later(
+    config: &AssociationConfig,
+    found: usize,
+    later: usize,
+) -> (Pair, AssociationId, AssociationId) {
+    let mut pair = Pair::new(config, 1);
+    let real = Rc::new(Cell::new(found));
+    let limit = Rc::clone(&real);
+    pair.drop = Box::new(move |sent| is_too_large(sent, limit.get()));
+    let (a, z) = connect(&mut pair, config);
+    pair.run(secs(60));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    real.set(later);
+    (pair, a, z)
+}
+
+/// The base was found to get through, or data has proved it, and one day it does not.
+#[test]
+fn a_path_that_becomes_narrower_than_the_base() {
+    for name in ["rfc9260", "tresse"] {
+        for found in [1280, 1200] {
+            let (mut pair, a, z) = narrower_later(&config(name), found, 600);
+            for n in 0..100 {
+                pair.send(Side::A, a, n % 2, vec![2; if n == 10 { 1000 } else { 100 }]);
+                pair.run(ms(200));
+            }
+            pair.run(secs(60));
+            assert_eq!(pair.recv_all(Side::Z, z).len(), 100, "{name} {found}");
+            assert_eq!(path(&mut pair, a).mtu, 512, "{name} {found}");
+        }
+    }
+}
+
+/// RACK sends the bundle again, of which each chunk is small.
+#[test]
+fn a_bundle_under_which_the_path_becomes_narrow() {
+    for name in ["rfc9260", "tresse"] {
+        let (mut pair, a, z) = narrower_later(&config(name), 1500, 1300);
+        let now = pair.now;
+        for _ in 0..4 {
+            let (message, options) = (Bytes::from(vec![1; 340]), SendOptions::default());
+            pair.end(Side::A).send(now, a, StreamId(0), message, options).unwrap();
+        }
+        for _ in 0..30 {
+            pair.run(ms(100));
+            pair.send(Side::A, a, 1, vec![2; 100]);
+        }
+        pair.run(secs(5));
+        assert_eq!(pair.recv_all(Side::Z, z).len(), 34, "{name}");
+    }
+}
+
+/// Each is given up before it leaves again; FORWARD TSN chunks are answered all the time.
+#[test]
+fn messages_with_a_lifetime_under_which_the_path_becomes_narrow() {
+    for name in ["rfc9260", "tresse"] {
+        let config = AssociationConfig {
+            extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
+            reliability: Reliability::Timed(ms(200)),
+            ..config(name)
+        };
+        let (mut pair, a, z) = narrower_later(&config, 1500, 1400);
+        for n in 0..400 {
+            pair.send(Side::A, a, 0, vec![1; if n % 4 == 3 { 50 } else { 1420 }]);
+            pair.run(ms(200));
+        }
+        let received = pair.recv_all(Side::Z, z).len();
+        assert!(received > 300, "{name}: {received}");
+        assert_eq!(path(&mut pair, a).mtu, 1400, "{name}");
+    }
+}
+
+/// Heartbeats return the path all the time, and its source is left for another: the probes of the base are counted all the same.
+#[test]
+fn a_primary_path_that_fails_for_its_size_again_and_again() {
+    for name in ["rfc9260", "tresse"] {
+        let config = config(name);
+        let mut pair = Pair::new(&config, 2);
+        let wide = addresses(Side::Z, 2)[1];
+        let real = Rc::new(Cell::new(1300));
+        let limit = Rc::clone(&real);
+        pair.drop =
+            Box::new(move |sent| sent.to.destination != wide && is_too_large(sent, limit.get()));
+        let (a, z) = pair.connect(&config);
+        for n in 0..300 {
+            if n == 100 {
+                real.set(1200);
+            }
+            pair.send(Side::A, a, 0, vec![1; if n % 2 == 0 { 3000 } else { 100 }]);
+            pair.run(ms(300));
+        }
+        pair.run(secs(10));
+        assert_eq!(pair.recv_all(Side::Z, z).len(), 300, "{name}");
+        let found = path(&mut pair, a);
+        assert!(found.mtu < 1200 && found.timeouts < 10, "{name}: {found:?}");
+    }
+}
+
+/// What is no data may be too large as well.
+#[test]
+fn a_request_to_reset_many_streams() {
+    for name in ["rfc9260", "tresse"] {
+        let config = AssociationConfig {
+            extensions: Extensions { stream_reconfiguration: true, ..Extensions::NONE },
+            outbound_streams: 400,
+            inbound_streams: 400,
+            ..config(name)
+        };
+        let (mut pair, a, _) = narrow(&config);
+        let streams: Vec<StreamId> = (0..300).map(StreamId).collect();
+        let now = pair.now;
+        pair.end(Side::A).reset_streams(now, a, crate::ResetDirection::Outgoing, &streams).unwrap();
+        pair.run(secs(60));
+        assert!(pair.saw(Side::A, |event| matches!(event, Event::StreamsReset { .. })), "{name}");
+    }
+}
+
 /// Losses that come by chance are no black hole, as long as large packets get through between them.
 #[test]
 fn losses_by_chance_change_nothing() {

@@ -117,6 +117,8 @@ impl Sender {
             if packet.writer.len() + chunk.size() <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(copies.cause));
                 self.data.board_mut().note_elsewhere(seq);
+                // Which of the two arrives is not known.
+                cx.paths.iter_mut().for_each(|path| path.timed.spoil(|timed| timed == seq));
                 self.abandonment.on_again(self.data.board_mut(), seq);
                 packet.carried.copies += 1;
             }
