@@ -13,7 +13,8 @@ pub enum MtuDiscovery {
     Icmp,
     /// Probes that need no ICMP find the largest packets that get through, and notice when large ones do not arrive any
     /// more (DPLPMTUD, RFC 8899). Packets then begin with 1280 bytes, or the MTU that is set if that is less, which is probed first,
-    /// and what is larger after it. It begins when ten packets have left that could have been larger, when a message is refused because it
+    /// and what is larger after it. It begins when ten packets have left that could have been larger, when the window holds data
+    /// back, which grows by the MTU, when a message is refused because it
     /// does not fit one, or when something is lost that was larger than what is known to get through: who sends only small messages hardly
     /// pays for probes. Before it, the path MTU is 1280 bytes, or what is set if that is less.
     Probes {

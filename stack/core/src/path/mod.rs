@@ -174,7 +174,7 @@ impl Path {
         }
     }
 
-    /// A packet of this many bytes leaves; `fragment` if routers may fragment it.
+    /// A packet of this many bytes leaves; `fragment` if routers may fragment it, or it is a probe: of those data tells nothing.
     #[inline]
     pub(crate) fn on_packet(&mut self, bytes: usize, fragment: bool) {
         self.timed.on_packet(bytes, fragment);

@@ -23,6 +23,9 @@ const MAX_NUMBERS: usize = 2 * MAX_PATHS;
 /// about as large.
 const WORTH_A_SEARCH: u8 = 10;
 
+/// After so many packets in a row more waits to be sent: the window holds it back, which grows by the MTU, whatever packets hold.
+const HELD_BACK: u8 = 20;
+
 /// What became of a path on which something was not answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
@@ -55,11 +58,20 @@ pub(crate) struct Paths {
     removed: SmallVec<[(PathId, u64); 0]>,
     /// Packets that left and could have been larger, up to [`WORTH_A_SEARCH`].
     full: u8,
+    /// Packets in a row behind which more waited, up to [`HELD_BACK`].
+    held_back: u8,
 }
 
 impl Paths {
     pub(crate) fn new(first: Path) -> Paths {
-        Paths { list: vec![first], primary: PathId(0), gone: 0, removed: SmallVec::new(), full: 0 }
+        Paths {
+            list: vec![first],
+            primary: PathId(0),
+            gone: 0,
+            removed: SmallVec::new(),
+            full: 0,
+            held_back: 0,
+        }
     }
 
     /// A packet leaves that could be larger, for there is more to send.
@@ -73,12 +85,27 @@ impl Paths {
         }
     }
 
+    /// A packet with DATA leaves, and more waits to be sent, or not.
+    #[inline]
+    pub(crate) fn on_left(&mut self, now: Time, waits: bool) {
+        if self.full < WORTH_A_SEARCH {
+            self.held_back = if waits { self.held_back + 1 } else { 0 };
+            if self.held_back == HELD_BACK {
+                self.search_at_once(now);
+            }
+        }
+    }
+
     /// A message was refused that does not fit a packet.
     pub(crate) fn on_too_large(&mut self, now: Time) {
         if self.full < WORTH_A_SEARCH {
-            self.full = WORTH_A_SEARCH;
-            self.search_mtus(now);
+            self.search_at_once(now);
         }
+    }
+
+    fn search_at_once(&mut self, now: Time) {
+        self.full = WORTH_A_SEARCH;
+        self.search_mtus(now);
     }
 
     /// On every path, since the smallest MTU says how messages are fragmented.

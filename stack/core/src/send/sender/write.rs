@@ -308,7 +308,9 @@ impl Sender {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }
         let flight = self.data.board().flight(path);
-        let waits = self.data.board().first_lost().is_some() || !self.data.queue().rests();
+        let unsent = !self.data.queue().rests();
+        let waits = self.data.board().first_lost().is_some() || unsent;
+        cx.paths.on_left(cx.now, unsent);
         let profile = cx.profile();
         let p = &mut cx.paths[path];
         let first_of_flight = flight <= carried.bytes;
