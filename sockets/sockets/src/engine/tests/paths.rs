@@ -170,6 +170,8 @@ fn probing_is_asked_for_by_its_interval() {
         assert_eq!((get(&client, peer), get(&client, None)), (5000, 0));
         set(&client, None, 20_000).unwrap();
         assert_eq!((get(&client, peer), get(&client, None)), (20_000, 20_000));
+        // More than ten packets that are full.
+        client.send(TxHeader::default(), &[0; 20_000]);
         let found = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             mtu(&client, peer).0 == 9000
