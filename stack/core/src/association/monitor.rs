@@ -310,13 +310,12 @@ impl PathMonitor {
         //= RFC 9260 8.3-12
         sender.sample_rtt(&mut cx.sending(), path, info.sent);
         let failed = cx.paths[path].state() == PathState::Inactive;
-        let reactivated = cx.paths[path].clear_errors(info.sent);
-        if newly_confirmed || reactivated {
+        if cx.paths[path].clear_errors(info.sent) || newly_confirmed {
             cx.path_changed(path);
-        }
-        //= RFC 8899 3-24
-        if newly_confirmed || (reactivated && failed) {
-            cx.paths.search_mtu(path, cx.now);
+            //= RFC 8899 3-24
+            if newly_confirmed || failed {
+                cx.paths.search_mtu(path, cx.now);
+            }
         }
         forgive_errors(cx, sender);
         self.addresses.ask_nearer(cx, path);

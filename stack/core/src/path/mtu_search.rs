@@ -262,7 +262,7 @@ impl Search {
 
     fn begin(&mut self, now: Time) {
         self.forget(now);
-        let unanswered = if self.phase == MtuSearchState::Base { 0 } else { self.unanswered() };
+        let unanswered = self.unanswered();
         self.enter(MtuSearchState::Base, now);
         self.unanswered = unanswered;
         self.ceiling = usize::MAX;
