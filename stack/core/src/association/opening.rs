@@ -28,6 +28,8 @@ pub(super) struct EchoedCookie {
     /// An ERROR to bundle with it: unrecognised parameters of the INIT ACK.
     error: Option<Vec<u8>>,
     sent: Time,
+    /// How often it was repeated.
+    repeats: u32,
 }
 
 impl Opening {
@@ -105,12 +107,19 @@ impl Opening {
 impl EchoedCookie {
     /// It leaves now, with these error causes.
     pub(super) fn new(now: Time, cookie: &[u8], error: Option<Vec<u8>>) -> EchoedCookie {
-        EchoedCookie { cookie: Bytes::copy_from_slice(cookie), error, sent: now }
+        EchoedCookie { cookie: Bytes::copy_from_slice(cookie), error, sent: now, repeats: 0 }
     }
 
     /// It leaves again.
     pub(super) fn repeat(&mut self, now: Time) {
         self.sent = now;
+        self.repeats = self.repeats.saturating_add(1);
+    }
+
+    /// Data may ride behind it (RFC 9260 §5.1 C): not once two were not answered, for they may be too large for the
+    /// path, of which nothing is known yet.
+    pub(super) const fn may_bring_data(&self) -> bool {
+        self.repeats < 2
     }
 
     /// When it left last.

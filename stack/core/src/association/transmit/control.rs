@@ -7,6 +7,7 @@ use tresse_wire::{
     TIMESTAMP_CHUNK_LEN, VerificationTag,
 };
 
+use super::super::opening::EchoedCookie;
 use super::super::{Association, Control, State};
 use super::Leaving;
 use crate::event::TraceEvent;
@@ -123,8 +124,9 @@ impl Association {
             self.write_timestamp(now, packet.writer(), path);
             self.write_sack(packet.writer(), path);
         }
+        let with_echo = echo && self.phase.echo().is_some_and(EchoedCookie::may_bring_data);
         let (sender, mut cx) = self.sending(now);
-        if echo || data_fits {
+        if with_echo || data_fits {
             sender.write_beside(&mut cx, &mut packet);
         }
         let (key, ecn) = sender.finish(&mut cx, packet);

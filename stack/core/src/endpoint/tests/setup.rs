@@ -123,6 +123,21 @@ fn a_repeated_cookie_echo_takes_its_data_along() {
     assert!(script.path(0).rto >= ms(1000));
 }
 
+#[test]
+fn a_cookie_echo_that_was_lost_twice_leaves_without_data() {
+    // The packet may be too large for the path, and nothing could be known of that before COOKIE ACK.
+    let mut script = Script::connecting(&standard());
+    script.send(1200);
+    let first = script.init_ack();
+    let mut sent = script.wait(ms(6900));
+    assert_eq!(only(&first).types(), [ChunkType::COOKIE_ECHO, ChunkType::DATA]);
+    let second = sent.remove(0);
+    assert_eq!(second.types(), only(&first).types());
+    assert_eq!(types(&sent), [[ChunkType::COOKIE_ECHO]]);
+    let sent = script.cookie_ack();
+    assert_eq!(script.numbers(&sent), [[0]], "and then at once");
+}
+
 //= RFC 9260 3.3.12-1 5.1-8 5.1.5-5 5.1.5-6 5.1.5-7
 #[test]
 fn data_behind_a_cookie_echo_is_taken_and_acknowledged_behind_the_cookie_ack() {
