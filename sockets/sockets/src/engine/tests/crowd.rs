@@ -17,6 +17,9 @@ const IDLE: u16 = 3000;
 /// Messages there and back.
 const ECHOES: u32 = 200;
 
+/// How often it is measured until the machine is quiet.
+const TRIES: u32 = 50;
+
 /// Processor time of this thread, and how often it was woken or went on.
 #[derive(Clone, Copy)]
 struct Cost {
@@ -109,15 +112,21 @@ fn three_thousand_that_do_nothing_cost_next_to_nothing() {
                 tokio::task::spawn_blocking(talk).await.unwrap();
                 since(before).time
             };
-            // Others on the machine only add to it.
-            let quietest = async || chat().await.min(chat().await).min(chat().await);
-            let alone = quietest().await;
+            let alone = chat().await.min(chat().await).min(chat().await);
             let ((ready, is_ready), (go, told)) = (mpsc::channel(), mpsc::channel());
             let crowd = std::thread::spawn(move || crowd(udp, &ready, &told));
             let is_ready = tokio::task::spawn_blocking(move || is_ready.recv());
             is_ready.await.unwrap().unwrap();
             let memory = engine.borrow().raw.act(|core, _| core.totals().memory);
-            let among = quietest().await;
+            // Others on the machine only add to it, some for seconds: a walk over all associations never takes so little.
+            let mut among = chat().await;
+            for _ in 0..TRIES {
+                if among < 3 * alone {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                among = among.min(chat().await);
+            }
             let (before, began) = (cost(), Instant::now());
             tokio::time::sleep(Duration::from_secs(4)).await;
             let (idle, passed) = (since(before), began.elapsed());
