@@ -284,7 +284,7 @@ impl PathMonitor {
         let path = info.path;
         let p = cx.paths.get(path)?;
         if p.mtu.is_probed_by(info) {
-            path_mtu::on_probe_answer(cx, info);
+            path_mtu::on_probe_answer(cx, sender, info);
             forgive_errors(cx, sender);
             return None;
         }

@@ -49,8 +49,9 @@ pub(super) fn trace_changes(journal: &mut Journal, paths: &mut Paths, now: Time)
 }
 
 /// A larger path MTU is to be tried, or the next probe is due.
-pub(super) fn on_timer(cx: &mut Common<'_>, path: PathId) {
+pub(super) fn on_timer(cx: &mut Common<'_>, sender: &mut Sender, path: PathId) {
     let p = &mut cx.paths[path];
+    let before = p.mtu.bytes();
     if !p.mtu.is_searched() {
         p.raise_mtu();
     } else if !cx.state.is_monitored() {
@@ -60,13 +61,20 @@ pub(super) fn on_timer(cx: &mut Common<'_>, path: PathId) {
     } else if let Some(size) = p.search_mtu(cx.now) {
         send_mtu_probe(cx, path, size);
     }
+    // What is not answered leaves in packets that may get through: T3-rtx was doubled meanwhile.
+    if cx.paths[path].mtu.is_searched() && cx.paths[path].mtu.bytes() < before {
+        let room = cx.paths[path].pmdcs();
+        sender.lose_larger(&mut cx.sending(), path, room);
+        sender.resend_overdue(&mut cx.sending());
+    }
 }
 
 //= RFC 8899 3-2 3-5 3-16 4.1-2 6.2-1 6.2-2 6.2.2-1
 /// A HEARTBEAT chunk in an IP packet of just this size.
 fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
     let info = HeartbeatInfo { path, sent: cx.now, nonce: cx.rng.next_u64() };
-    let rto = cx.paths[path].error_rto(cx.profile());
+    // Doubled timers are for the data.
+    let rto = cx.paths[path].rtt.fresh();
     let times = [cx.paths[path].rtt.srtt(), Some(rto)];
     let (len, padding) = (cx.paths[path].packet_in(size), cx.paths[path].mtu.padding());
     let bytes = Bytes::copy_from_slice(&info.encode());
@@ -83,9 +91,14 @@ fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
 //= RFC 8899 3-4 3-13
 /// The answer to a probe. RFC 8899 §6.2.1.2: "A successful probe updates the association and path counters, but an
 /// unsuccessful probe is discounted". Nor is its time taken: large packets take longer.
-pub(super) fn on_probe_answer(cx: &mut Common<'_>, info: HeartbeatInfo) {
+pub(super) fn on_probe_answer(cx: &mut Common<'_>, sender: &mut Sender, info: HeartbeatInfo) {
     let path = info.path;
+    let was_doubtful = cx.paths[path].mtu.is_doubtful();
     cx.paths[path].on_mtu_answer(cx.now, info);
+    // The path lives, and takes what was doubted: nor does the data wait for a doubled timer.
+    if was_doubtful && !cx.paths[path].mtu.is_doubtful() {
+        sender.resend_overdue(&mut cx.sending());
+    }
     if cx.paths[path].clear_errors(info.sent) {
         cx.path_changed(path);
     }

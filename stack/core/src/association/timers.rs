@@ -58,7 +58,8 @@ impl Association {
         }
         for path in self.paths.ids() {
             if due(self.paths[path].mtu.due()) {
-                path_mtu::on_timer(&mut self.parts(now).0, path);
+                let (mut cx, parts) = self.parts(now);
+                path_mtu::on_timer(&mut cx, parts.halves.sender, path);
             }
             if self.paths[path].t3.is_due(now) {
                 self.paths[path].t3.stop();

@@ -72,7 +72,7 @@ impl Association {
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
         let transmit = self.transmit(leaving, buffer.len());
-        self.paths[leaving.path].on_packet(buffer.len(), transmit.fragment || leaving.whole);
+        self.paths[leaving.path].on_packet(now, buffer.len(), transmit.fragment || leaving.whole);
         Some(transmit)
     }
 

@@ -176,11 +176,11 @@ impl Path {
 
     /// A packet of this many bytes leaves; `fragment` if routers may fragment it, or it is a probe: of those data tells nothing.
     #[inline]
-    pub(crate) fn on_packet(&mut self, bytes: usize, fragment: bool) {
+    pub(crate) fn on_packet(&mut self, now: Time, bytes: usize, fragment: bool) {
         self.timed.on_packet(bytes, fragment);
         if self.mtu.is_searched() && !fragment {
             let headers = self.headers();
-            self.mtu.on_packet(bytes, headers);
+            self.mtu.on_packet(now, bytes, headers);
         }
     }
 
@@ -194,6 +194,16 @@ impl Path {
     /// A chunk is lost, perhaps for the size of its packet.
     pub(crate) fn on_lost_chunk(&mut self, now: Time, lost: LostChunk) {
         if self.mtu.is_searched() && self.change_mtu(|own, headers| own.on_lost(now, lost, headers))
+        {
+            self.on_black_hole(now);
+        }
+    }
+
+    /// A chunk was given up in flight, of which nobody will tell whether it has arrived.
+    pub(crate) fn on_given_up(&mut self, now: Time) {
+        let rto = self.rtt.fresh();
+        if self.mtu.is_searched()
+            && self.change_mtu(|own, headers| own.on_given_up(now, rto, headers))
         {
             self.on_black_hole(now);
         }
@@ -215,6 +225,11 @@ impl Path {
     /// Bytes of the SCTP packet in an IP packet of this many.
     pub(crate) const fn packet_in(&self, ip: usize) -> usize {
         self.headers().max_packet(ip)
+    }
+
+    /// Bytes of the largest packet with a report of what has arrived.
+    pub(crate) fn max_report(&self) -> usize {
+        self.mtu.max_report(self.headers())
     }
 
     /// The path MTU may change, and with it what a packet holds (PMDCS), also for congestion control.
@@ -259,7 +274,7 @@ impl Path {
     /// is measured.
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
         self.address.leave_from(now, local);
-        self.mtu.start_over(&self.settings, self.headers());
+        self.mtu.start_over(now, &self.settings, self.headers());
         self.restart_congestion_control(config);
     }
 

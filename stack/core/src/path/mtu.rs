@@ -38,6 +38,13 @@ impl Headers {
         (mtu - self.bytes()) & !3
     }
 
+    /// Bytes of the IP packet with an SCTP packet of this many. Packets are of whole words: none is larger for a base of three bytes
+    /// more.
+    fn ip_size(self, len: usize, base: usize) -> usize {
+        let size = len + self.bytes();
+        if len >= self.max_packet(base) { size.max(base) } else { size }
+    }
+
     const fn bytes(self) -> usize {
         let ip = if self.ipv6 { 40 } else { 20 };
         let udp = if self.udp { 8 } else { 0 };
@@ -119,14 +126,11 @@ impl Mtu {
 
     /// Packets go another way from now on, of which nothing is known: one that is searched begins with the base. Else what a
     /// router said of the last way holds on, since the next one may say nothing.
-    pub(super) fn start_over(&mut self, settings: &PathSettings, headers: Headers) {
-        if self.search.is_some() {
+    pub(super) fn start_over(&mut self, now: Time, settings: &PathSettings, headers: Headers) {
+        if let Some(search) = &self.search {
+            let search = search.start_over(now, settings);
             let (reserve, before) = (self.reserve, self.bytes);
-            let unanswered = self.search.as_ref().map_or(0, Search::unanswered);
-            *self = self.anew(settings, headers);
-            if let Some(search) = &mut self.search {
-                search.take_over(unanswered);
-            }
+            *self = Mtu { search, ..self.anew(settings, headers) };
             self.reserve(reserve, headers);
             self.set(before.min(self.bytes), headers, MtuCause::Source);
         }
@@ -148,6 +152,15 @@ impl Mtu {
     #[inline]
     pub(crate) const fn max_packet(&self) -> usize {
         self.max_packet
+    }
+
+    /// Bytes of the largest SCTP packet with a report of what has arrived. Nobody tells whether it gets through, and a peer that
+    /// hears nothing sends all again: it is of a size that no path is below, as far as packets are made. The blocks that have no room
+    /// follow when those before them are one.
+    pub(super) fn max_report(&self, headers: Headers) -> usize {
+        let Some(search) = &self.search else { return self.max_packet };
+        let least = if headers.ipv6 { search.base() } else { SMALLEST };
+        self.max_packet.min(self.made(headers, least))
     }
 
     /// Path MTU Data Chunk Size: bytes for chunks in one packet.
@@ -181,6 +194,12 @@ impl Mtu {
         self.search.is_some()
     }
 
+    /// Whether packets of the base get through is what is being found out.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        let state = self.search.as_ref().map(Search::state);
+        matches!(state, Some(MtuSearchState::Base | MtuSearchState::Error))
+    }
+
     /// The peer has been reached: the search begins, if larger packets are `wanted`, and else as soon as there is a reason.
     pub(super) fn reach(&mut self, now: Time, wanted: bool) {
         if let Some(search) = &mut self.search {
@@ -197,16 +216,19 @@ impl Mtu {
 
     /// An SCTP packet of this many bytes leaves, which no router may fragment.
     #[inline]
-    pub(super) fn on_packet(&mut self, len: usize, headers: Headers) {
+    pub(super) fn on_packet(&mut self, now: Time, len: usize, headers: Headers) {
         if let Some(search) = &mut self.search {
-            search.on_packet(len + headers.bytes());
+            search.on_packet(now, len + headers.bytes());
         }
     }
 
     /// A chunk is lost, perhaps for the size of its packet. Whether packets larger than the base do not get through.
     pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk, headers: Headers) -> bool {
-        let size = self.bytes;
-        let finding = self.search.as_mut().and_then(|search| search.on_lost(now, lost, size));
+        let today = self.bytes;
+        let finding = self.search.as_mut().and_then(|search| {
+            let size = headers.ip_size(COMMON_HEADER_LEN + lost.size, search.base());
+            search.on_lost(now, LostChunk { size, ..lost }, today)
+        });
         self.believe(finding, headers)
     }
 
@@ -214,6 +236,13 @@ impl Mtu {
     pub(super) fn doubt(&mut self, now: Time, headers: Headers) -> bool {
         let size = self.bytes;
         let finding = self.search.as_mut().and_then(|search| search.doubt(now, size));
+        self.believe(finding, headers)
+    }
+
+    /// A chunk was given up in flight, where RTO is `rto`. Whether packets larger than the base do not get through.
+    pub(super) fn on_given_up(&mut self, now: Time, rto: Duration, headers: Headers) -> bool {
+        let size = self.bytes;
+        let finding = self.search.as_mut().and_then(|search| search.on_given_up(now, rto, size));
         self.believe(finding, headers)
     }
 
@@ -266,11 +295,8 @@ impl Mtu {
     /// Data was acknowledged that left at `sent` in an SCTP packet of this many bytes, which no router may have fragmented.
     pub(super) fn on_data(&mut self, now: Time, sent: Time, len: usize, headers: Headers) {
         let Some(search) = self.search.as_mut().filter(|_| !self.beneath) else { return };
-        // Packets are of whole words: none is larger for an MTU of three bytes more.
-        let fills_base = len >= headers.max_packet(search.base());
-        let size = len + headers.bytes();
-        let size = if fills_base { size.max(search.base()) } else { size };
-        let verdict = search.on_data(now, sent, size, self.bytes);
+        let size = headers.ip_size(len, search.base());
+        let verdict = search.on_data(now, sent, size);
         self.follow(verdict, headers);
     }
 

@@ -7,7 +7,7 @@
 //! larger ones are tried again. Where packets above the base are lost again and again, it is the base that is used, and
 //! all begins again.
 //!
-//! PROBE_TIMER is RTO of RFC 9260, at least a second. An answer that comes later counts, too, so that a timer which is too
+//! PROBE_TIMER is RTO of RFC 9260 without any backoff, at least a second. An answer that comes later counts, too, so that a timer which is too
 //! short costs probes and nothing else.
 //!
 //! Probes take from a link what a stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit
@@ -25,6 +25,7 @@
 
 //= RFC 6951 5.6-3
 mod data;
+mod doubt;
 mod probes;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use data::Data;
 pub(crate) use data::{LostChunk, SMALLEST};
+pub(super) use doubt::Finding;
 pub(crate) use probes::Padding;
 use probes::{MAX_PROBES, Probes};
 
@@ -52,9 +54,6 @@ const GUESS_PROBES: u8 = 2;
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Because of losses the base is looked at no more often (RFC 8899 §5.1.1 has the timer of probes so).
-const LEAST_BETWEEN: Duration = Duration::from_secs(15);
-
 /// A probe may hold up what is behind it for so long, however short the round trip is.
 const LEAST_DETENTION: Duration = Duration::from_millis(100);
 
@@ -73,17 +72,8 @@ pub(super) enum Verdict {
     TooLarge { proved: usize },
 }
 
-/// What losses say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finding {
-    /// Packets larger than the base do not get through.
-    Hole,
-    /// Those of today do not, which are no larger than the base.
-    TooLarge,
-}
-
 /// Why a search may begin.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Reason {
     /// When the base was looked at because of losses.
     found: Option<Time>,
@@ -157,7 +147,7 @@ impl Search {
             failures: 0,
             probes: Probes::default(),
             reason: Reason::default(),
-            data: Data::default(),
+            data: Data::new(configured.min(BASE)),
             awaited: false,
             free: Time::ZERO,
             cost: Cost { per_byte: None, detention: LEAST_DETENTION },
@@ -210,54 +200,8 @@ impl Search {
 
     /// A packet of this size leaves.
     #[inline]
-    pub(super) fn on_packet(&mut self, size: usize) {
-        self.data.on_packet(size);
-    }
-
-    /// What is larger is large, where packets are of `size` today.
-    const fn safe(&self, size: usize) -> usize {
-        if size > self.base { self.base } else { SMALLEST }
-    }
-
-    //= RFC 8899 4.3-1
-    /// A chunk is lost, perhaps for the size of its packet, where packets are of `size` today.
-    pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk, size: usize) -> Option<Finding> {
-        let safe = self.safe(size);
-        let untried = self.rests() && (lost.timeout || lost.times >= 2) && self.data.is_untried();
-        if !self.data.is_hole(now, lost, safe) && !untried {
-            return None;
-        }
-        self.find(now, size)
-    }
-
-    /// Nothing gets through any more, or a chunk was given up, or was not answered, that may be large: where packets are of `size`
-    /// today.
-    pub(super) fn doubt(&mut self, now: Time, size: usize) -> Option<Finding> {
-        self.data.is_open(self.safe(size)).then(|| self.find(now, size)).flatten()
-    }
-
-    /// Packets of `size` are too large, as it seems. At the base or below it, it is the base that is looked at, and not all the time.
-    fn find(&mut self, now: Time, size: usize) -> Option<Finding> {
-        if size > self.base {
-            return Some(Finding::Hole);
-        }
-        let is_early = self.reason.found.is_some_and(|found| now.since(found) < LEAST_BETWEEN);
-        if is_early || !self.reason.reached || self.phase == MtuSearchState::Base {
-            return None;
-        }
-        match self.phase {
-            MtuSearchState::Disabled if self.due.is_some() => return None,
-            MtuSearchState::Error if size <= SMALLEST => return None,
-            MtuSearchState::Error => {
-                self.data.forget(now);
-                self.reason.found = Some(now);
-                return Some(Finding::TooLarge);
-            }
-            _ => {}
-        }
-        self.reason.found = Some(now);
-        self.begin(now);
-        None
+    pub(super) fn on_packet(&mut self, now: Time, size: usize) {
+        self.data.on_packet(now, size);
     }
 
     fn begin(&mut self, now: Time) {
@@ -284,9 +228,14 @@ impl Search {
         }
     }
 
-    /// So many were not answered before.
-    pub(super) fn take_over(&mut self, unanswered: u8) {
-        self.unanswered = unanswered;
+    /// Packets go another way from now on, with these settings: what was doubted still is, and looked at as soon as the peer is reached.
+    pub(super) fn start_over(&self, now: Time, settings: &PathSettings) -> Option<Search> {
+        let unanswered = self.unanswered();
+        let data = self.data.on_another_way();
+        let reason = Reason { reached: false, ..self.reason };
+        let is_doubtful = matches!(self.phase, MtuSearchState::Base | MtuSearchState::Error);
+        let due = is_doubtful.then_some(now);
+        Some(Search { unanswered, data, reason, due, ..Search::of(settings)? })
     }
 
     /// The peer cannot be reached: the DISABLED state, until `again`.
@@ -410,16 +359,9 @@ impl Search {
         (confirms || raises).then_some(Verdict::Fits(probed.max(self.base)))
     }
 
-    /// Data was acknowledged that left at `sent` in a packet of this size, which no router may have fragmented, where packets are of
-    /// `today` now.
-    pub(super) fn on_data(
-        &mut self,
-        now: Time,
-        sent: Time,
-        size: usize,
-        today: usize,
-    ) -> Option<Verdict> {
-        if !self.data.on_acked(sent, size, self.safe(today)) {
+    /// Data was acknowledged that left at `sent` in a packet of this size, which no router may have fragmented.
+    pub(super) fn on_data(&mut self, now: Time, sent: Time, size: usize) -> Option<Verdict> {
+        if !self.data.on_acked(sent, size) {
             return None;
         }
         let proved = self.data.proved() >= self.base;

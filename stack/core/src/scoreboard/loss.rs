@@ -32,12 +32,14 @@ impl Scoreboard {
         debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
         let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
         let (size, user_bytes) = (self.ring[i].counted(), self.ring[i].chunk.payload.len());
+        let bytes = self.ring[i].size() as u32;
         self.lost.remove(seq);
         self.packets.change(old_packet, |p| p.open -= 1);
         let packet = self.packets.latest();
         self.packets.change(packet, |p| {
             p.in_flight += 1;
             p.open += 1;
+            p.bytes += bytes;
         });
         self.user_bytes.enter_flight(user_bytes);
         let chunk = &mut self.ring[i];

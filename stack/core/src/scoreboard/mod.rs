@@ -408,6 +408,11 @@ impl Scoreboard {
         &mut self.paths[i]
     }
 
+    /// Bytes of the chunks of the packet that carried this one last.
+    pub fn bundle_len(&self, chunk: &Outstanding) -> usize {
+        self.packets.bytes(chunk.packet)
+    }
+
     /// Begins a packet that will carry chunks; those recorded from now on belong to it.
     pub fn begin_packet(&mut self) {
         self.packets.begin();
@@ -418,8 +423,8 @@ impl Scoreboard {
     /// Records the first transmission of a chunk in the packet begun last; returns its number.
     pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
-        let packet = self.packets.add_chunk();
         let user_bytes = chunk.payload.len();
+        let packet = self.packets.add_chunk(self.chunk_len(user_bytes));
         let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
         let header = self.header_len();
         self.user_bytes.begin(user_bytes);

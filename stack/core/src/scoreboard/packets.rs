@@ -11,6 +11,8 @@ pub(super) struct SentPacket {
     pub(super) gap_acked: u32,
     /// Chunks for which this is the last transmission, not cumulatively acknowledged.
     pub(super) open: u32,
+    /// Bytes of all its chunks.
+    pub(super) bytes: u32,
 }
 
 /// Packets, numbered as they leave.
@@ -57,7 +59,7 @@ impl SentPackets {
 
     /// A chunk that leaves for the first time joins the one begun last, whose number comes back.
     #[inline]
-    pub(super) fn add_chunk(&mut self) -> u64 {
+    pub(super) fn add_chunk(&mut self, size: usize) -> u64 {
         let number = self.latest();
         let packet = &mut self.list[(number - self.base) as usize];
         self.in_flight += usize::from(packet.in_flight == 0);
@@ -65,7 +67,14 @@ impl SentPackets {
         self.gap_acked -= usize::from(packet.open > 0 && packet.gap_acked == packet.open);
         packet.in_flight += 1;
         packet.open += 1;
+        packet.bytes += size as u32; // No packet is longer than 65 535 bytes.
         number
+    }
+
+    /// Bytes of the chunks of one of them; 0 if it is not remembered.
+    pub(super) fn bytes(&self, number: u64) -> usize {
+        let i = number.checked_sub(self.base).and_then(|i| usize::try_from(i).ok());
+        i.and_then(|i| self.list.get(i)).map_or(0, |packet| packet.bytes as usize)
     }
 
     /// Changes what is known of one of them.

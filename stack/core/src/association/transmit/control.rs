@@ -189,7 +189,7 @@ impl Association {
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
-        let max = self.paths[path].mtu.max_packet();
+        let max = self.paths[path].max_report();
         let window = reported_tsns(&self.config.profile.multipath);
         if !self.receiver.owes_sack(path) {
             return;

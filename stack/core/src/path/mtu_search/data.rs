@@ -1,5 +1,8 @@
 //! What packets with data tell of the MTU, without any probe (RFC 8899 §4.3).
 
+use smallvec::SmallVec;
+
+use crate::scoreboard::{Outstanding, Scoreboard};
 use crate::time::Time;
 
 /// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
@@ -8,30 +11,48 @@ use crate::time::Time;
 /// [`AssociationConfig::check`]: crate::AssociationConfig::check
 pub(crate) const SMALLEST: usize = 512;
 
-/// In so many round trips in a row large packets were lost, and none is known to have got through: more than chance.
+/// In so many round trips large packets were lost, and none is known to have got through: more than chance. T3-rtx counts twice,
+/// since nothing else got through either.
 const LOST_ROUNDS: u8 = 4;
+
+/// So many proofs are kept.
+const MOST_PROOFS: usize = 8;
 
 /// What is known from data. *Large* is what is larger than a size that is thought to get through whatever happens: the base, or
 /// where packets are not larger, [`SMALLEST`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Data {
     /// What left before says nothing.
     since: Time,
     /// Bytes of the largest packet with data that was acknowledged.
     proved: usize,
+    /// Packets that got through, and when they left: of larger ones that left later, none is known.
+    proofs: SmallVec<[(usize, Time); 4]>,
+    /// For what is larger than each of these.
+    above: [Above; 2],
+    /// When the last round trip was counted in which data was lost.
+    counted: Time,
+}
+
+/// Packets larger than a size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Above {
+    safe: usize,
     /// Bytes of the largest packet that has left since a large one was known to have got through.
     largest: usize,
-    /// When the newest large packet left that is known to have got through.
-    large: Time,
-    /// Round trips since in which data was lost.
+    /// When the first large one of these has left.
+    since: Time,
+    /// Round trips in which large packets were lost, since one was known to have got through that was as large.
     lost_rounds: u8,
-    /// When the last one of these was counted.
-    counted: Time,
+    /// Bytes of the largest of them.
+    lost: usize,
 }
 
 /// What was lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostChunk {
+    /// Bytes of the packet that it was in: first of its chunks, then of all of it.
+    pub(crate) size: usize,
     /// When it left first.
     pub(crate) first: Time,
     /// When it left last.
@@ -42,10 +63,34 @@ pub(crate) struct LostChunk {
     pub(crate) timeout: bool,
 }
 
+impl LostChunk {
+    /// What is lost of those that were in flight; `timeout`: T3-rtx says so.
+    pub(crate) fn of(board: &Scoreboard, chunk: &Outstanding, timeout: bool) -> LostChunk {
+        LostChunk {
+            size: board.bundle_len(chunk),
+            first: chunk.first_sent,
+            last: chunk.last_sent,
+            times: chunk.transmissions,
+            timeout,
+        }
+    }
+}
+
 impl Data {
+    /// Nothing is known; what is larger than `base` is large.
+    pub(super) fn new(base: usize) -> Data {
+        let above = [base, SMALLEST].map(|safe| Above { safe, ..Above::default() });
+        Data { above, ..Data::default() }
+    }
+
     /// Nothing is known at `now`.
     pub(super) fn forget(&mut self, now: Time) {
-        *self = Data { since: now, counted: now, ..Data::default() };
+        *self = Data { since: now, counted: now, ..Data::new(self.above[0].safe) };
+    }
+
+    /// Packets go another way, of which nothing is known; what was lost may be too large for that, too.
+    pub(super) fn on_another_way(&self) -> Data {
+        Data { proved: 0, proofs: SmallVec::new(), ..self.clone() }
     }
 
     /// Bytes of the largest packet with data that was acknowledged.
@@ -55,44 +100,89 @@ impl Data {
 
     /// A packet of this size leaves.
     #[inline]
-    pub(super) fn on_packet(&mut self, size: usize) {
-        self.largest = self.largest.max(size);
+    pub(super) fn on_packet(&mut self, now: Time, size: usize) {
+        for above in self.above.iter_mut().filter(|above| size > above.largest) {
+            if above.largest <= above.safe {
+                above.since = now;
+            }
+            above.largest = size;
+        }
     }
 
-    /// Data was acknowledged that left at `sent` in a packet of this size; what is larger than `safe` is large. `false` if that
-    /// says nothing.
-    pub(super) fn on_acked(&mut self, sent: Time, size: usize, safe: usize) -> bool {
+    /// Data was acknowledged that left at `sent` in a packet of this size. `false` if that says nothing.
+    pub(super) fn on_acked(&mut self, sent: Time, size: usize) -> bool {
         if sent < self.since {
             return false;
         }
         self.proved = self.proved.max(size);
-        if size > safe {
-            self.large = self.large.max(sent);
-            (self.largest, self.lost_rounds) = (0, 0);
+        for above in self.above.iter_mut().filter(|above| size > above.safe) {
+            above.largest = 0;
+            if size >= above.lost {
+                (above.lost, above.lost_rounds) = (0, 0);
+            }
+        }
+        if self.proved_at(size).is_none_or(|at| at < sent) {
+            self.proofs.retain(|proof| proof.0 > size || proof.1 > sent);
+            if self.proofs.len() == MOST_PROOFS {
+                self.proofs.remove(0);
+            }
+            self.proofs.push((size, sent));
+            self.proofs.sort_unstable();
         }
         true
     }
 
+    /// When the newest packet left that is known to have got through, and as large.
+    fn proved_at(&self, size: usize) -> Option<Time> {
+        self.proofs.iter().filter(|proof| proof.0 >= size).map(|proof| proof.1).max()
+    }
+
+    fn above(&self, safe: usize) -> &Above {
+        &self.above[usize::from(safe != self.above[0].safe)]
+    }
+
     /// Whether a large packet has left of which nothing is known.
-    pub(super) const fn is_open(&self, safe: usize) -> bool {
-        self.largest > safe
+    pub(super) fn is_open(&self, safe: usize) -> bool {
+        self.above(safe).largest > safe
     }
 
-    /// Whether more has left in one packet than was ever known to get through, by much.
-    pub(super) fn is_untried(&self) -> bool {
+    /// When the first large packet has left since one is known to have got through.
+    pub(super) fn open_since(&self, safe: usize) -> Option<Time> {
+        self.is_open(safe).then(|| self.above(safe).since)
+    }
+
+    /// Whether a packet of this size is larger than any that is known to get through, by much.
+    pub(super) fn is_untried(&self, size: usize) -> bool {
         let known = self.proved.max(SMALLEST);
-        self.largest > known + known / 4
+        size > known + known / 4
     }
 
-    /// A chunk is lost. Whether it is large packets that do not get through: it was lost three times, or something was in several
-    /// round trips, and no large one got through meanwhile.
-    pub(super) fn is_hole(&mut self, now: Time, lost: LostChunk, safe: usize) -> bool {
-        if !self.is_open(safe) {
-            return false;
+    /// A chunk is lost.
+    pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk) {
+        let counts = lost.last >= self.counted;
+        let rounds = if !counts {
+            0
+        } else if lost.timeout {
+            2
+        } else {
+            1
+        };
+        let mut is_large = false;
+        for above in self.above.iter_mut().filter(|above| lost.size > above.safe) {
+            above.lost = above.lost.max(lost.size);
+            above.lost_rounds = above.lost_rounds.saturating_add(rounds);
+            is_large = true;
         }
-        if lost.last >= self.counted {
-            (self.lost_rounds, self.counted) = (self.lost_rounds + 1, now);
+        if counts && is_large {
+            self.counted = now;
         }
-        self.lost_rounds >= LOST_ROUNDS || lost.times >= 3 && lost.first >= self.large
+    }
+
+    /// Whether it is large packets that do not get through: this chunk was lost three times, and nothing as large as its packet got
+    /// through meanwhile, or some were in several round trips, and none as large got through.
+    pub(super) fn is_hole(&self, lost: LostChunk, safe: usize) -> bool {
+        let got_through = || self.proved_at(lost.size).is_some_and(|at| at > lost.first);
+        lost.size > safe
+            && (self.above(safe).lost_rounds >= LOST_ROUNDS || lost.times >= 3 && !got_through())
     }
 }

@@ -231,7 +231,7 @@ fn nothing_is_gone_below_what_data_has_proved() {
     for (proved, least) in [(0, 512), (700, 700), (BASE, BASE)] {
         let mut search = Search::new(1500, 1500);
         search.reach(Time::ZERO, true);
-        assert_eq!(search.on_data(Time::ZERO + RTT, Time::ZERO, proved, 0), None);
+        assert_eq!(search.on_data(Time::ZERO + RTT, Time::ZERO, proved), None);
         let size = lost_base(&mut search, BASE);
         assert_eq!(size, least, "{proved} bytes were acknowledged");
         assert_eq!(search.phase == MtuSearchState::Error, proved < BASE);
@@ -241,14 +241,14 @@ fn nothing_is_gone_below_what_data_has_proved() {
     let (size, _) = padded(&mut search, BASE, 4, never);
     assert_eq!((size, search.phase), (512, MtuSearchState::Error));
     let now = Time::from_millis(9000);
-    assert_eq!(search.on_data(now, Time::ZERO, BASE, 0), Some(Verdict::Fits(BASE)));
+    assert_eq!(search.on_data(now, Time::ZERO, BASE), Some(Verdict::Fits(BASE)));
     assert_eq!(search.phase, MtuSearchState::Searching);
     // What left before a black hole, or before a router said that the base is too large, says nothing of the path since.
     search.on_black_hole(now, None);
-    search.on_data(now, now - RTT, BASE, 0);
+    search.on_data(now, now - RTT, BASE);
     assert_eq!(lost_base(&mut search, BASE), 512);
     search.on_narrow(now);
-    assert_eq!(search.on_data(now, now - RTT, BASE, 0), None);
+    assert_eq!(search.on_data(now, now - RTT, BASE), None);
     assert_eq!(search.phase, MtuSearchState::Error);
 }
 

@@ -210,12 +210,13 @@ impl Abandonment {
         for seq in message.seqs() {
             if data.board().is_in_flight(seq)
                 && let Some(chunk) = data.board().get(seq)
-                && now.since(chunk.last_sent) >= cx.paths[chunk.path].rto()
             {
                 // So late it is as good as lost.
-                let (first, last) = (chunk.first_sent, chunk.last_sent);
-                let lost = LostChunk { first, last, times: chunk.transmissions, timeout: false };
-                cx.paths[chunk.path].on_lost_chunk(now, lost);
+                if now.since(chunk.last_sent) >= cx.paths[chunk.path].rto() {
+                    let lost = LostChunk::of(data.board(), chunk, false);
+                    cx.paths[chunk.path].on_lost_chunk(now, lost);
+                }
+                cx.paths[chunk.path].on_given_up(now);
             }
             if let Some(part) = data.board_mut().abandon(seq) {
                 data.queue_mut().on_abandoned(stream, part.payload.len());

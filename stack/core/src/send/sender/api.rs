@@ -139,10 +139,11 @@ impl Sender {
         cx.paths.begin_opportunity(cx.profile());
     }
 
-    /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.
+    /// What is in flight on `path`, in packets with more than `room` bytes of chunks, leaves again at once: it cannot have arrived.
     pub(crate) fn lose_larger(&mut self, cx: &mut Context<'_>, path: PathId, room: usize) {
         for seq in self.data.in_flight(path) {
-            if self.data.board().get(seq).is_some_and(|chunk| chunk.size() > room) {
+            let board = self.data.board();
+            if board.get(seq).is_some_and(|chunk| board.bundle_len(chunk) > room) {
                 self.lose(cx, seq, LossCause::PathFailure);
             }
         }

@@ -148,9 +148,7 @@ impl Sender {
             if let Some(chunk) = self.data.board().get(seq)
                 && !self.data.peer_room().is_closed()
             {
-                let (first, last) = (chunk.first_sent, chunk.last_sent);
-                let timeout = cause == LossCause::Timeout;
-                let lost = LostChunk { first, last, times: chunk.transmissions, timeout };
+                let lost = LostChunk::of(self.data.board(), chunk, cause == LossCause::Timeout);
                 cx.paths[path].on_lost_chunk(now, lost);
             }
         }

@@ -21,6 +21,21 @@ fn narrow(config: &AssociationConfig) -> (Pair, AssociationId, AssociationId) {
     (pair, a, z)
 }
 
+/// COOKIE ECHO takes data along, until two of them are lost.
+#[test]
+fn a_large_message_before_the_association_is_up() {
+    for name in ["rfc9260", "tresse"] {
+        let config = config(name);
+        let mut pair = Pair::new(&config, 1);
+        pair.drop = Box::new(|sent| is_too_large(sent, 600));
+        let a = pair.open(Side::A, &config);
+        pair.send(Side::A, a, 0, vec![1; 1000]);
+        pair.run(secs(20));
+        let z = pair.end(Side::Z).associations()[0];
+        assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "{name}");
+    }
+}
+
 /// RACK sends again each round trip, so that T3-rtx never expires.
 #[test]
 fn one_large_message_among_small_ones() {
@@ -81,6 +96,27 @@ fn messages_that_may_be_given_up() {
             }
             let received = pair.recv_all(Side::Z, z).len();
             assert!(received > 150, "{name} {reliability:?}: {received}");
+        }
+    }
+}
+
+/// FORWARD TSN is answered, so that T3-rtx never expires, and nothing is known to be lost: the window takes one fragment of each.
+#[test]
+fn messages_that_are_all_given_up_in_flight() {
+    for name in ["rfc9260", "tresse"] {
+        for later in [1400, 600] {
+            let config = AssociationConfig {
+                extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
+                reliability: Reliability::Timed(ms(200)),
+                ..config(name)
+            };
+            let (mut pair, a, z) = narrower_later(&config, 1500, later);
+            for _ in 0..400 {
+                pair.send(Side::A, a, 0, vec![1; 2300]);
+                pair.run(ms(50));
+            }
+            let received = pair.recv_all(Side::Z, z).len();
+            assert!(received > 200, "{name} {later}: {received}");
         }
     }
 }
