@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test uses its part.
 
 pub(crate) mod hosts;
+pub(crate) mod many;
 
 use std::net::IpAddr;
 

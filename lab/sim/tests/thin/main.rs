@@ -12,6 +12,8 @@
 //!   one with other parameters. `TRESSE_REPLICATIONS=64` plays this many of each world, whatever they bring;
 //!   `TRESSE_DOUBTFUL=8` lets those pass that seem fine after this many, as 100 worlds and `.ci/run` do.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod judge;
 mod known;
 mod play;
@@ -21,9 +23,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
+use common::many::{asked, for_each};
 use judge::{Profiles, Verdict, judge};
 use play::{Played, play};
 use tresse_core::LossCause;
@@ -36,34 +37,6 @@ const DEFAULT: Range<u64> = 0..100;
 fn tested() -> Profiles {
     let name = env::var("TRESSE_PROFILE").unwrap_or_else(|_| "tresse".into());
     Profiles::against_rfc9260(&name, &env::var("TRESSE_PARAMETERS").unwrap_or_default())
-}
-
-/// The worlds that `variable` asks for.
-fn asked(variable: &str, usual: Range<u64>) -> Range<u64> {
-    let Ok(text) = env::var(variable) else { return usual };
-    let parse = |part: &str| part.trim().parse().ok();
-    let range = text.split_once("..").and_then(|(a, b)| Some(parse(a)?..parse(b)?));
-    range.unwrap_or_else(|| panic!("{variable}={text} is not like {}..{}", usual.start, usual.end))
-}
-
-/// Has every processor take the next seed of `range` until there is none.
-fn for_each(range: &Range<u64>, work: impl Fn(u64) + Sync) {
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let next = AtomicU64::new(range.start);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= range.end {
-                break;
-            }
-            work(seed);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
 }
 
 fn tell(world: &World, verdict: &Verdict) {

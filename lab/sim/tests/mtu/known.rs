@@ -1,0 +1,42 @@
+//! Worlds that are harmed today, and those that once were.
+
+/// Of worlds 0 to 1999, each with what makes the difference: told, but no failure.
+const KNOWN: [(u64, &str); 6] = [
+    (
+        102,
+        "what is given up in flight does not open the window (RFC 3758 section 3.5 A2), and all that waits is old",
+    ),
+    (155, SSTHRESH),
+    (159, "T3-rtx expired twice in a row by chance"),
+    (591, SSTHRESH),
+    (1646, SSTHRESH),
+    (1799, SSTHRESH),
+];
+
+const SSTHRESH: &str =
+    "T3-rtx lowered ssthresh at the beginning, where packets were lost for their size";
+
+/// What harms a world, if that is known.
+pub(crate) fn cause(seed: u64) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
+}
+
+/// What was wrong in them.
+pub(crate) const MENDED: [(u64, &str); 10] = [
+    (36, "the answer to a probe did not bring what waited for a doubled timer"),
+    (89, "what had become too large waited for a doubled timer"),
+    (
+        257,
+        "packets smaller than the base were not doubted while larger ones were known to get through",
+    ),
+    (
+        318,
+        "SACKs were larger than the path, which had become narrow since the peer had searched it",
+    ),
+    (320, "with another source what was lost was forgotten, at each expiration of T3-rtx"),
+    (369, "bundles were lost, and smaller packets got through"),
+    (738, "what was given up in flight, again and again, was never doubted"),
+    (1156, "SACKs were larger than the path, which only the peer knew to be narrow"),
+    (1205, "bundles that ICMP told to be too large waited for T3-rtx"),
+    (1286, "what was found to be too large had just left, and waited for a doubled timer"),
+];
