@@ -177,7 +177,7 @@ impl Closing {
         incoming: &PacketInHand<'_>,
     ) -> bool {
         let path = incoming.path();
-        if sender.resend_overdue(&mut cx.sending()) {
+        if sender.resend_overdue(&mut cx.sending(), None) {
             self.answer = Some(path).filter(|_| incoming.is_from_confirmed());
             return true;
         }

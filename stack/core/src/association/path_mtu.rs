@@ -13,6 +13,9 @@ use crate::path::{HeartbeatInfo, Paths};
 use crate::send::Sender;
 use crate::time::Time;
 
+/// A probe for which there is no room is tried again no sooner.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
 /// A path that cannot be reached is looked at again after this time.
 const RECESS: Duration = Duration::from_secs(30);
 
@@ -21,7 +24,7 @@ const RECESS: Duration = Duration::from_secs(30);
 pub(super) fn lower(cx: &mut Common<'_>, sender: &mut Sender, path: PathId, mtu: usize) -> bool {
     let Some(room) = cx.paths[path].lower_mtu(cx.now, mtu) else { return false };
     // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
-    sender.lose_larger(&mut cx.sending(), path, room);
+    sender.lose_larger(&mut cx.sending(), path, room, Duration::ZERO);
     true
 }
 
@@ -61,11 +64,11 @@ pub(super) fn on_timer(cx: &mut Common<'_>, sender: &mut Sender, path: PathId) {
     } else if let Some(size) = p.search_mtu(cx.now) {
         send_mtu_probe(cx, path, size);
     }
-    // What is not answered leaves in packets that may get through: T3-rtx was doubled meanwhile.
-    if cx.paths[path].mtu.is_searched() && cx.paths[path].mtu.bytes() < before {
-        let room = cx.paths[path].pmdcs();
-        sender.lose_larger(&mut cx.sending(), path, room);
-        sender.resend_overdue(&mut cx.sending());
+    // What is not answered leaves in packets that may get through: T3-rtx may have been doubled meanwhile.
+    let p = &cx.paths[path];
+    if p.mtu.is_searched() && p.mtu.bytes() < before {
+        let (room, round_trip) = (p.pmdcs(), p.round_trip(cx.now).unwrap_or_default());
+        sender.lose_larger(&mut cx.sending(), path, room, round_trip);
     }
 }
 
@@ -84,7 +87,7 @@ fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
         p.mtu.on_probe(cx.now, info, size, times);
         p.counters.mtu_probes_sent += 1;
     } else {
-        p.mtu.postpone_probe(cx.now + rto);
+        p.mtu.postpone_probe(cx.now + rto.max(SHORTEST_WAIT));
     }
 }
 
@@ -97,7 +100,7 @@ pub(super) fn on_probe_answer(cx: &mut Common<'_>, sender: &mut Sender, info: He
     cx.paths[path].on_mtu_answer(cx.now, info);
     // The path lives, and takes what was doubted: nor does the data wait for a doubled timer.
     if was_doubtful && !cx.paths[path].mtu.is_doubtful() {
-        sender.resend_overdue(&mut cx.sending());
+        sender.resend_overdue(&mut cx.sending(), Some(path));
     }
     if cx.paths[path].clear_errors(info.sent) {
         cx.path_changed(path);

@@ -121,7 +121,7 @@ mod tests {
         for (seq, rtt) in (1..).zip(rtts) {
             let sent = now;
             now = sent + Duration::from_millis(*rtt);
-            let latest = Some(LatestAck { seq, sent, transmissions: 1, once: 0 });
+            let latest = Some(LatestAck { seq, sent, transmissions: 1, once: 0, packet: 0 });
             all.on_ack(now, &PathAck { chunks: 1, latest, ..PathAck::default() });
         }
         all

@@ -7,8 +7,8 @@
 //! larger ones are tried again. Where packets above the base are lost again and again, it is the base that is used, and
 //! all begins again.
 //!
-//! PROBE_TIMER is RTO of RFC 9260 without any backoff, at least a second. An answer that comes later counts, too, so that a timer which is too
-//! short costs probes and nothing else.
+//! PROBE_TIMER is RTO of RFC 9260 without any backoff, at least a second. An answer that comes later counts, too: where
+//! the round trip has become many times as long, packets are small until it comes.
 //!
 //! Probes take from a link what a stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit
 //! them that has nothing to send; here, who has only small messages sends none either. The base is probed when something is
@@ -228,10 +228,10 @@ impl Search {
         }
     }
 
-    /// Packets go another way from now on, with these settings: what was doubted still is, and looked at as soon as the peer is reached.
+    /// Packets go another way from now on, with these settings: what was doubted still is, and looked at.
     pub(super) fn start_over(&self, now: Time, settings: &PathSettings) -> Option<Search> {
         let unanswered = self.unanswered();
-        let data = self.data.on_another_way();
+        let data = self.data.on_another_way(now);
         let reason = Reason { reached: false, ..self.reason };
         let is_doubtful = matches!(self.phase, MtuSearchState::Base | MtuSearchState::Error);
         let due = is_doubtful.then_some(now);

@@ -369,7 +369,7 @@ mod tests {
                     bytes: MSS,
                     chunks: 1,
                     highest_newly_acked: Some(seq),
-                    latest: Some(LatestAck { seq, sent, transmissions: 1, once: 0 }),
+                    latest: Some(LatestAck { seq, sent, transmissions: 1, once: 0, packet: 0 }),
                     ..PathAck::default()
                 };
                 self.limit.on_ack(self.now, &ack, self.next);

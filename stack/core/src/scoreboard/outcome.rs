@@ -14,8 +14,10 @@ pub struct LatestAck {
     pub sent: Time,
     /// How often it was sent.
     pub transmissions: u32,
-    /// Its bytes, if it was sent once and no copy of it left elsewhere; else 0.
+    /// Bytes of all chunks in its packet, if it was sent once and no copy of it left elsewhere; else 0.
     pub once: usize,
+    /// The number of that packet.
+    pub packet: u64,
 }
 
 /// What a SACK acknowledged on one path.
@@ -116,7 +118,8 @@ impl AckOutcome {
                 let transmissions = chunk.transmissions;
                 let single = transmissions == 1 && chunk.limits.elsewhere == 0;
                 let once = if single { chunk.size() } else { 0 };
-                path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions, once });
+                let (sent, packet) = (chunk.last_sent, chunk.packet);
+                path.latest = Some(LatestAck { seq, sent, transmissions, once, packet });
             }
             path.note_highest(seq);
             self.note_highest(seq, chunk);

@@ -126,6 +126,9 @@ impl Scoreboard {
                 let from = self.earliest(path).unwrap_or(self.base);
                 self.advance_earliest(path, from);
             }
+            if let Some(latest) = outcome.paths[i].latest.as_mut().filter(|l| l.once > 0) {
+                latest.once = self.packets.bytes(latest.packet).max(latest.once);
+            }
         }
         self.packets.forget_old();
     }

@@ -46,6 +46,8 @@ struct Above {
     lost_rounds: u8,
     /// Bytes of the largest of them.
     lost: usize,
+    /// When the first of them left.
+    begun: Time,
 }
 
 /// What was lost.
@@ -89,8 +91,8 @@ impl Data {
     }
 
     /// Packets go another way, of which nothing is known; what was lost may be too large for that, too.
-    pub(super) fn on_another_way(&self) -> Data {
-        Data { proved: 0, proofs: SmallVec::new(), ..self.clone() }
+    pub(super) fn on_another_way(&self, now: Time) -> Data {
+        Data { since: now, proved: 0, proofs: SmallVec::new(), ..self.clone() }
     }
 
     /// Bytes of the largest packet with data that was acknowledged.
@@ -159,22 +161,20 @@ impl Data {
 
     /// A chunk is lost.
     pub(super) fn on_lost(&mut self, now: Time, lost: LostChunk) {
-        let counts = lost.last >= self.counted;
-        let rounds = if !counts {
-            0
-        } else if lost.timeout {
-            2
-        } else {
-            1
+        let LostChunk { size, last, timeout, .. } = lost;
+        let rounds = match (last >= self.counted, timeout) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
         };
-        let mut is_large = false;
-        for above in self.above.iter_mut().filter(|above| lost.size > above.safe) {
-            above.lost = above.lost.max(lost.size);
+        let proved_at = self.proved_at(size);
+        for above in self.above.iter_mut().filter(|above| size > above.safe) {
+            if above.lost_rounds == 0 || proved_at.is_some_and(|at| at > above.begun) {
+                (above.lost, above.lost_rounds, above.begun) = (0, 0, last);
+            }
+            above.lost = above.lost.max(size);
             above.lost_rounds = above.lost_rounds.saturating_add(rounds);
-            is_large = true;
-        }
-        if counts && is_large {
-            self.counted = now;
+            self.counted = if rounds > 0 { now } else { self.counted };
         }
     }
 

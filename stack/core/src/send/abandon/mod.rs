@@ -208,7 +208,9 @@ impl Abandonment {
         }
         let mut parts: Vec<NewChunk> = Vec::new();
         for seq in message.seqs() {
+            // A closed window has all dropped, of whatever size.
             if data.board().is_in_flight(seq)
+                && !data.peer_room().is_closed()
                 && let Some(chunk) = data.board().get(seq)
             {
                 // So late it is as good as lost.

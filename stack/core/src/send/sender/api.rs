@@ -1,5 +1,7 @@
 //! What the association asks of its sending half, and tells it.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use tresse_wire::StreamId;
 
@@ -139,23 +141,41 @@ impl Sender {
         cx.paths.begin_opportunity(cx.profile());
     }
 
-    /// What is in flight on `path`, in packets with more than `room` bytes of chunks, leaves again at once: it cannot have arrived.
-    pub(crate) fn lose_larger(&mut self, cx: &mut Context<'_>, path: PathId, room: usize) {
+    /// What is in flight on `path`, in packets with more than `room` bytes of chunks that left at least `age` ago, leaves again at
+    /// once: it cannot have arrived.
+    pub(crate) fn lose_larger(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        room: usize,
+        age: Duration,
+    ) {
+        let mut any = false;
         for seq in self.data.in_flight(path) {
             let board = self.data.board();
-            if board.get(seq).is_some_and(|chunk| board.bundle_len(chunk) > room) {
-                self.lose(cx, seq, LossCause::PathFailure);
+            let is_lost = |chunk: &Outstanding| {
+                board.bundle_len(chunk) > room && cx.now.since(chunk.last_sent) >= age
+            };
+            if board.get(seq).is_some_and(is_lost) {
+                any |= self.lose(cx, seq, LossCause::PathFailure) != 0;
             }
+        }
+        if any {
+            // Who waits for an answer to it would wait for ever.
+            self.overrides.retransmit_one();
         }
         cx.paths.begin_opportunity(cx.profile());
     }
 
     /// The peer lives, and lacks the first chunk that is outstanding: it leaves again if it is older than an RTO
-    /// that is not backed off. `false` if it is not.
-    pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+    /// that is not backed off, and on the path that is asked for. `false` if it is not.
+    pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>, on: Option<PathId>) -> bool {
         let first = self.data.board().cumulative() + 1;
         // What was given up needs no room.
-        let may_leave = |c: &&Outstanding| c.is_abandoned() || !self.data.peer_room().is_closed();
+        let may_leave = |c: &&Outstanding| {
+            (c.is_abandoned() || !self.data.peer_room().is_closed())
+                && on.is_none_or(|path| path == c.path)
+        };
         let chunk = self.data.board().get(first).filter(may_leave);
         let paths: &Paths = cx.paths;
         let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();

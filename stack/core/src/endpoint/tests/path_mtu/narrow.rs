@@ -121,6 +121,72 @@ fn messages_that_are_all_given_up_in_flight() {
     }
 }
 
+/// What probes a closed window is dropped for that, and given up with the rest of its message.
+#[test]
+fn what_a_closed_window_drops_says_nothing() {
+    for name in ["rfc9260", "tresse"] {
+        let config = AssociationConfig {
+            extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
+            receive_buffer: 4096,
+            ..config(name)
+        };
+        let mut pair = Pair::new(&config, 1);
+        let (a, z) = connect(&mut pair, &config);
+        pair.run(secs(5));
+        pair.recv_all(Side::Z, z);
+        for _ in 0..8 {
+            pair.send(Side::A, a, 1, vec![1; 512]);
+        }
+        for _ in 0..1000 {
+            let now = pair.now;
+            let options = SendOptions {
+                reliability: Some(Reliability::Timed(ms(200))),
+                ..SendOptions::default()
+            };
+            let message = Bytes::from(vec![2; 2300]);
+            let _ = pair.end(Side::A).send(now, a, StreamId(0), message, options);
+            pair.run(ms(100));
+        }
+        let stats = path(&mut pair, a);
+        assert_eq!((stats.mtu, stats.counters.mtu_black_holes), (1500, 0), "{name}");
+        assert!(!pair.recv_all(Side::Z, z).is_empty());
+    }
+}
+
+/// Each packet that is lost by chance is followed by others, some as large and some smaller.
+#[test]
+fn bundles_of_all_sizes_that_are_lost_by_chance() {
+    for name in ["rfc9260", "tresse"] {
+        let config = config(name);
+        let mut pair = Pair::new(&config, 1);
+        let (a, z) = connect(&mut pair, &config);
+        pair.run(secs(5));
+        let mut x = 1u64;
+        pair.drop = Box::new(move |_| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (x >> 33) % 100 < 3
+        });
+        let (mut sent, mut received) = (1, 0);
+        for n in 0..3000u64 {
+            received += pair.recv_all(Side::Z, z).len();
+            for part in 0..12u64 {
+                let size = 20 + (n * 31 + part * 17) % 100;
+                let (now, message) = (pair.now, Bytes::from(vec![1; size as usize]));
+                let end = pair.end(Side::A);
+                let taken = end.send(now, a, StreamId(0), message, SendOptions::default());
+                sent += usize::from(taken.is_ok());
+            }
+            pair.run(ms(20));
+        }
+        let holes = path(&mut pair, a).counters.mtu_black_holes;
+        assert!(holes <= 1, "{name}: {holes}");
+        pair.drop = Box::new(|_| false);
+        pair.run(secs(60));
+        received += pair.recv_all(Side::Z, z).len();
+        assert_eq!(received, sent, "{name}");
+    }
+}
+
 /// What is lost on the narrow path leaves again over the wide one, and small messages clear the errors of both.
 #[test]
 fn the_primary_path_of_two() {
