@@ -22,7 +22,7 @@ pub(crate) fn cause(seed: u64) -> Option<&'static str> {
 }
 
 /// What was wrong in them.
-pub(crate) const MENDED: [(u64, &str); 10] = [
+pub(crate) const MENDED: [(u64, &str); 13] = [
     (36, "the answer to a probe did not bring what waited for a doubled timer"),
     (89, "what had become too large waited for a doubled timer"),
     (
@@ -35,7 +35,13 @@ pub(crate) const MENDED: [(u64, &str); 10] = [
     ),
     (320, "with another source what was lost was forgotten, at each expiration of T3-rtx"),
     (369, "bundles were lost, and smaller packets got through"),
+    (
+        440,
+        "what was found to be too large waited behind F-RTO, which waited for an answer to it, for half a minute",
+    ),
+    (552, "sources alternated faster than probes were counted"),
     (738, "what was given up in flight, again and again, was never doubted"),
+    (774, "the same"),
     (1156, "SACKs were larger than the path, which only the peer knew to be narrow"),
     (1205, "bundles that ICMP told to be too large waited for T3-rtx"),
     (1286, "what was found to be too large had just left, and waited for a doubled timer"),

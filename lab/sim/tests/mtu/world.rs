@@ -147,7 +147,7 @@ fn messages(draw: &mut Draw, seconds: u64, kbps: f64) -> Vec<ScheduledMessage> {
     let together = draw.pick(&[1, 1, 1, 4]);
     let (streams, unordered) = (draw.between(1, 4), draw.chance(0.3));
     let mean = share * large as f64 + (1.0 - share) * small as f64 + 80.0;
-    let every = every.max(mean * together as f64 * 8.0 / (0.5 * kbps));
+    let every = every.max(mean * f64::from(together) * 8.0 / (0.5 * kbps));
     let mut list = Vec::new();
     let mut at = 100.0;
     while at < seconds as f64 * 1000.0 {
