@@ -21,6 +21,13 @@ pub(crate) fn cause(seed: u64) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
 }
 
+/// The same of worlds 0 to 499 over UDP and IPv6.
+pub(crate) fn carried_cause(seed: u64) -> Option<&'static str> {
+    CARRIED.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
+}
+
+const CARRIED: [(u64, &str); 0] = [];
+
 /// What was wrong in them.
 pub(crate) const MENDED: [(u64, &str); 13] = [
     (36, "the answer to a probe did not bring what waited for a doubled timer"),

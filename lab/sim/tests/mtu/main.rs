@@ -4,6 +4,7 @@
 //! - `cargo test -p tresse-sim --test mtu` plays 60 worlds, with `TRESSE_THOROUGH=1`, as `.ci/run` has it, 300.
 //! - `TRESSE_MTU_WORLDS=0..5000 cargo test --release -p tresse-sim --test mtu -- --nocapture` plays 5000, and names those that
 //!   are harmed.
+//! - `TRESSE_CARRIED_MTU_WORLDS=0..1000` has them over UDP and IPv6.
 //! - `TRESSE_MTU_WORLDS=17..18` plays one, and tells what became of the path MTU, and when.
 
 #[path = "../common/mod.rs"]
@@ -15,33 +16,55 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ops::Range;
 use std::sync::Mutex;
 
 use common::many::{asked, for_each};
 use judge::Verdict;
 use world::World;
 
-#[test]
-fn worlds_are_not_harmed_by_a_search() {
-    let thorough = env::var_os("TRESSE_THOROUGH").is_some();
-    let range = asked("TRESSE_MTU_WORLDS", 0..if thorough { 300 } else { 60 });
+/// The worlds of `range`, or of those that `variable` asks for, that are harmed.
+fn harmed(
+    variable: &str,
+    range: Range<u64>,
+    draw: impl Fn(u64) -> World + Sync,
+) -> BTreeMap<u64, String> {
+    let range = asked(variable, range);
+    let is_one = range.end - range.start == 1;
     let harmed = Mutex::new(BTreeMap::new());
     for_each(&range, |seed| {
-        let world = World::draw(seed);
+        let world = draw(seed);
         let verdict = Verdict::of(&world);
         let harms = verdict.harms(&world);
-        if !harms.is_empty() || range.end - range.start == 1 {
+        if !harms.is_empty() || is_one {
             println!("world {seed}: {harms:?}: {verdict}\n    {world}");
         }
-        if range.end - range.start == 1 {
+        if is_one {
             verdict.tell_steps();
         }
         if !harms.is_empty() {
             harmed.lock().expect("nobody panics while holding it").insert(seed, harms.join(", "));
         }
     });
-    let mut harmed = harmed.into_inner().expect("nobody panics while holding it");
+    harmed.into_inner().expect("nobody panics while holding it")
+}
+
+fn usual(fewer: u64, more: u64) -> Range<u64> {
+    0..if env::var_os("TRESSE_THOROUGH").is_some() { more } else { fewer }
+}
+
+#[test]
+fn worlds_are_not_harmed_by_a_search() {
+    let mut harmed = harmed("TRESSE_MTU_WORLDS", usual(60, 300), World::draw);
     harmed.retain(|seed, _| known::cause(*seed).is_none());
+    assert!(harmed.is_empty(), "{} harmed: {harmed:?}", harmed.len());
+}
+
+/// In UDP datagrams, IPv6 packets, or both.
+#[test]
+fn nor_are_those_with_other_headers() {
+    let mut harmed = harmed("TRESSE_CARRIED_MTU_WORLDS", usual(15, 60), World::carried);
+    harmed.retain(|seed, _| known::carried_cause(*seed).is_none());
     assert!(harmed.is_empty(), "{} harmed: {harmed:?}", harmed.len());
 }
 

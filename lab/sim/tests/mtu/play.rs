@@ -1,6 +1,6 @@
 //! Plays a world, with a search for the path MTU or with packets that are never too large.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +49,12 @@ pub(crate) enum Knowledge {
     Perfect,
 }
 
-fn address(host: u8, way: usize) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, way as u8, 0, host))
+fn address(world: &World, host: u8, way: usize) -> IpAddr {
+    if world.ipv6 {
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, way as u16, 0, 0, 0, u16::from(host)))
+    } else {
+        IpAddr::V4(Ipv4Addr::new(10, way as u8, 0, host))
+    }
 }
 
 fn config(world: &World, knowledge: Knowledge) -> AssociationConfig {
@@ -68,6 +72,7 @@ fn config(world: &World, knowledge: Knowledge) -> AssociationConfig {
         send_buffer: 1 << 20,
         receive_buffer: 1 << 20,
         concurrent_transfer: world.concurrent,
+        encapsulation: world.udp.then_some(9899),
         extensions: Extensions {
             partial_reliability: world.lifetime.is_some(),
             ..Extensions::NONE
@@ -88,7 +93,8 @@ pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {
     let config = config(world, knowledge);
     let mut sim = Simulation::new(world.seed);
     sim.set_event_limit(EVENT_LIMIT);
-    let all = |host: u8| (0..world.ways.len()).map(|way| address(host, way)).collect::<Vec<_>>();
+    let all =
+        |host: u8| (0..world.ways.len()).map(|way| address(world, host, way)).collect::<Vec<_>>();
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
         local_addresses: all(host),
@@ -100,7 +106,7 @@ pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {
     let near = sim.add_host("near", endpoint(1), Box::new(sender));
     let far = sim.add_host("far", endpoint(2), Box::new(Sink::new()));
     for (number, way) in world.ways.iter().enumerate() {
-        let [one, other] = [1, 2].map(|host| address(host, number));
+        let [one, other] = [1, 2].map(|host| address(world, host, number));
         let there = Route::to(other).default_source(one);
         let back = Route::to(one).default_source(other);
         let there = sim.add_link(near, far, there, way.there.clone()).expect("a valid link");

@@ -38,6 +38,9 @@ pub(crate) struct World {
     pub(crate) lifetime: Option<Duration>,
     pub(crate) plan: Plan,
     pub(crate) seconds: u64,
+    /// In UDP datagrams (RFC 6951), and over IPv6.
+    pub(crate) udp: bool,
+    pub(crate) ipv6: bool,
 }
 
 impl World {
@@ -69,7 +72,20 @@ impl World {
             ways,
             plan,
             seconds,
+            udp: false,
+            ipv6: false,
         }
+    }
+
+    /// One whose packets are in UDP datagrams or IPv6 packets, or both. IPv6 has no links below 1280 bytes.
+    pub(crate) fn carried(seed: u64) -> World {
+        let mut world = World::draw(seed | 1 << 40);
+        (world.udp, world.ipv6) = (seed % 3 != 1, seed % 3 != 0);
+        if world.ipv6 {
+            let all = world.ways.iter_mut().flat_map(|way| &mut way.sizes);
+            all.for_each(|(_, size)| *size = (*size).max(BASE));
+        }
+        world
     }
 
     /// What the narrowest way ever takes.
@@ -174,6 +190,11 @@ impl fmt::Display for World {
             Plan::Schedule(list) => {
                 let largest = list.iter().map(|message| message.size).max().unwrap_or(0);
                 write!(f, "; {} messages of up to {largest}", list.len())?;
+            }
+        }
+        for (name, is_so) in [("UDP", self.udp), ("IPv6", self.ipv6)] {
+            if is_so {
+                write!(f, ", {name}")?;
             }
         }
         if self.concurrent {
