@@ -84,9 +84,7 @@ fn config(world: &World, knowledge: Knowledge) -> AssociationConfig {
 
 fn is_step(event: &TraceEvent) -> bool {
     use TraceEvent::{Mtu, MtuSearch, TimerExpired};
-    std::env::var_os("ALL").is_some()
-        || std::env::var_os("ALL").is_some()
-        || matches!(event, Mtu { .. } | MtuSearch { .. } | TimerExpired { .. })
+    matches!(event, Mtu { .. } | MtuSearch { .. } | TimerExpired { .. })
 }
 
 pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {

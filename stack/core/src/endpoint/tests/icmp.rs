@@ -43,6 +43,20 @@ fn a_smaller_path_mtu_holds_for_new_data_and_ip_fragments_the_old() {
     assert_eq!(script.path(0).mtu, 576);
 }
 
+/// Neither chunk is too large, but the packet of both.
+#[test]
+fn a_bundle_that_is_too_large_leaves_again_at_once() {
+    let mut script = Script::connecting(&bursty());
+    script.send(600);
+    script.send(600);
+    let sent = script.init_ack();
+    assert_eq!(script.numbers(&sent), [[0, 1]]);
+    assert!(script.cookie_ack().is_empty());
+    let again = give(&mut script, &icmp(TOO_BIG, &packet(PEER_TAG, |w| w.cookie_ack())));
+    assert_eq!(script.numbers(&again), [[0], [1]]);
+    assert!(again.iter().all(|p| !p.to.fragment), "{again:?}");
+}
+
 /// What is sent of `bytes`, and whether routers may fragment it.
 fn sizes(script: &mut Script, bytes: usize) -> Vec<(usize, bool)> {
     script.send(bytes).iter().map(|p| (p.bytes.len(), p.to.fragment)).collect()
