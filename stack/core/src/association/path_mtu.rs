@@ -13,9 +13,6 @@ use crate::path::{HeartbeatInfo, Paths};
 use crate::send::Sender;
 use crate::time::Time;
 
-/// A probe for which there is no room is tried again no sooner.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-
 /// A path that cannot be reached is looked at again after this time.
 const RECESS: Duration = Duration::from_secs(30);
 
@@ -87,7 +84,7 @@ fn send_mtu_probe(cx: &mut Common<'_>, path: PathId, size: usize) {
         p.mtu.on_probe(cx.now, info, size, times);
         p.counters.mtu_probes_sent += 1;
     } else {
-        p.mtu.postpone_probe(cx.now + rto.max(SHORTEST_WAIT));
+        p.mtu.postpone_probe(cx.now, rto);
     }
 }
 

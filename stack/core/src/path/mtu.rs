@@ -300,10 +300,10 @@ impl Mtu {
         self.follow(verdict, headers);
     }
 
-    /// The probe does not leave: there is no room for it before `then`.
-    pub(crate) fn postpone_probe(&mut self, then: Time) {
+    /// The probe does not leave: there is no room for it now.
+    pub(crate) fn postpone_probe(&mut self, now: Time, rto: Duration) {
         if let Some(search) = &mut self.search {
-            search.postpone(then);
+            search.postpone(now, rto);
         }
     }
 

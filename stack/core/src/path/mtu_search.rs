@@ -8,7 +8,8 @@
 //! all begins again.
 //!
 //! PROBE_TIMER is RTO of RFC 9260 without any backoff, at least a second. An answer that comes later counts, too: where
-//! the round trip has become many times as long, packets are small until it comes.
+//! the round trip has become many times as long, packets are small until it comes. In the
+//! ERROR state it is twice as long each time.
 //!
 //! Probes take from a link what a stream of small messages may need, and bring it nothing. RFC 8899 §4.3 lets a sender inhibit
 //! them that has nothing to send; here, who has only small messages sends none either. The base is probed when something is
@@ -321,9 +322,9 @@ impl Search {
         self.probes.padding(self.unanswered % 2 == 1)
     }
 
-    /// The probe that was to leave could not be sent: it is tried again at `then`, and counts for nothing.
-    pub(super) fn postpone(&mut self, then: Time) {
-        self.due = Some(then);
+    /// The probe that was to leave could not be sent: it is tried again after `rto`, and counts for nothing.
+    pub(super) fn postpone(&mut self, now: Time, rto: Duration) {
+        self.due = Some(now + rto.max(SHORTEST_WAIT));
     }
 
     /// Whether `info` stands in one of the last probes.

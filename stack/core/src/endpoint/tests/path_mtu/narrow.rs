@@ -13,6 +13,15 @@ fn config(name: &str) -> AssociationConfig {
     }
 }
 
+/// The same, with messages that are given up.
+fn giving_up(name: &str, reliability: Reliability) -> AssociationConfig {
+    AssociationConfig {
+        extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
+        reliability,
+        ..config(name)
+    }
+}
+
 /// A path of 600 bytes.
 fn narrow(config: &AssociationConfig) -> (Pair, AssociationId, AssociationId) {
     let mut pair = Pair::new(config, 1);
@@ -84,11 +93,7 @@ fn small_messages_in_a_packet_that_is_too_large() {
 fn messages_that_may_be_given_up() {
     for name in ["rfc9260", "tresse"] {
         for reliability in [Reliability::Timed(ms(200)), Reliability::Retransmissions(0)] {
-            let config = AssociationConfig {
-                extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
-                reliability,
-                ..config(name)
-            };
+            let config = giving_up(name, reliability);
             let (mut pair, a, z) = narrow(&config);
             for _ in 0..200 {
                 pair.send(Side::A, a, 0, vec![1; 1000]);
@@ -105,11 +110,7 @@ fn messages_that_may_be_given_up() {
 fn messages_that_are_all_given_up_in_flight() {
     for name in ["rfc9260", "tresse"] {
         for later in [1400, 600] {
-            let config = AssociationConfig {
-                extensions: Extensions { partial_reliability: true, ..Extensions::NONE },
-                reliability: Reliability::Timed(ms(200)),
-                ..config(name)
-            };
+            let config = giving_up(name, Reliability::Timed(ms(200)));
             let (mut pair, a, z) = narrower_later(&config, 1500, later);
             for _ in 0..400 {
                 pair.send(Side::A, a, 0, vec![1; 2300]);
