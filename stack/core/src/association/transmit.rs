@@ -112,7 +112,7 @@ impl Association {
         let path = plan.path();
         let mut packet = self.begin_data(now, path, buffer);
         let before_control = packet.writer().len();
-        let forward = self.sender.abandonment().due_len();
+        let forward = self.sender.abandonment().len_beside_data(path);
         //= RFC 3758 3.5-16
         // RFC 3758 §3.5 F2: bundled with DATA, if that leaves room for it.
         if forward > 0 && self.leaves_room(&plan, forward) {

@@ -169,10 +169,15 @@ impl Abandonment {
     }
 
     /// The peer has not got as far: it may not know. `wait` says how long a path may take to answer, and the longest that
-    /// is waited.
-    pub(super) fn repeat(&mut self, now: Time, wait: impl Fn(PathId) -> [Duration; 2]) {
+    /// is waited; `heard` when what was acknowledged of a path had left there.
+    pub(super) fn repeat(
+        &mut self,
+        now: Time,
+        wait: impl Fn(PathId) -> [Duration; 2],
+        heard: impl Fn(PathId) -> Option<Time>,
+    ) {
         if let Some(kept) = &mut self.0 {
-            kept.forward.repeat(now, wait);
+            kept.forward.repeat(now, wait, heard);
         }
     }
 
@@ -201,10 +206,11 @@ impl Abandonment {
         Some(elsewhere.map_or_else(|| paths.data_path(), |path| paths.living(path)))
     }
 
-    /// Bytes of a FORWARD TSN chunk that is to leave; 0 if none is.
+    /// Bytes of a FORWARD TSN chunk that leaves beside the next DATA on `path`, if that leaves room for it; 0 if none does.
     #[inline]
-    pub(crate) fn due_len(&self) -> usize {
-        self.due().map_or(0, Forward::len)
+    pub(crate) fn len_beside_data(&self, path: PathId) -> usize {
+        let forward = self.0.as_ref().map(|kept| &kept.forward);
+        forward.filter(|f| f.is_due() || f.is_once_more(path)).map_or(0, Forward::len)
     }
 
     //= RFC 8260 2.3.1-1 2.3.1-6 2.3.1-7

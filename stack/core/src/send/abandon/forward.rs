@@ -31,6 +31,8 @@ struct Sent {
     times: u32,
     /// It was told over this path only.
     one_path: bool,
+    /// The next packet with DATA on this path tells it once more.
+    once_more: bool,
 }
 
 /// The point, and what lies between it and the Cumulative TSN Ack Point.
@@ -87,17 +89,24 @@ impl Forward {
     }
 
     /// A SACK came, and the peer has not got as far: it may not know. `wait` says how long a path may take to answer, and
-    /// the longest that is waited.
+    /// the longest that is waited; `heard` when what it acknowledges of a path had left there.
     ///
     /// F2: a duplicate waits for "a full RTT"; the next one twice as long, and so on. Each is answered by a SACK, and where
-    /// these take longer than any round trip before, each SACK of the past would bring another one out. F3: "Any delay
-    /// applied to the sending of FORWARD TSN chunk SHOULD NOT exceed 200ms and MUST NOT exceed 500ms."
-    pub(super) fn repeat(&mut self, now: Time, wait: impl Fn(PathId) -> [Duration; 2]) {
+    /// these take longer than any round trip before, each SACK of the past would bring another one out. That of DATA that
+    /// left later is none of the past: the chunk was lost. F3: "Any delay applied to the sending of FORWARD TSN chunk
+    /// SHOULD NOT exceed 200ms and MUST NOT exceed 500ms."
+    pub(super) fn repeat(
+        &mut self,
+        now: Time,
+        wait: impl Fn(PathId) -> [Duration; 2],
+        heard: impl Fn(PathId) -> Option<Time>,
+    ) {
         let waits = |sent: &Sent| {
             let [wait, longest] = wait(sent.path);
             let doubled = wait.saturating_mul(1 << (sent.times - 1).min(MAX_DOUBLINGS));
             let waits = doubled.min(longest).min(LONGEST_DELAY);
-            sent.point == self.point && now.since(sent.last) < waits
+            let is_lost = heard(sent.path).is_some_and(|heard| heard > sent.last);
+            sent.point == self.point && now.since(sent.last) < waits && !is_lost
         };
         self.due |= !self.sent.as_ref().is_some_and(waits);
     }
@@ -118,6 +127,12 @@ impl Forward {
     /// Where the next one goes, if not where data does.
     pub(super) const fn path(&self) -> Option<PathId> {
         self.elsewhere
+    }
+
+    /// The chunk has left, and leaves once more beside the next DATA on `path`, which costs some bytes. Its loss would be
+    /// noticed a round trip later, as that of DATA, and all that time the peer holds back what has arrived.
+    pub(super) fn is_once_more(&self, path: PathId) -> bool {
+        self.sent.is_some_and(|sent| sent.once_more && sent.path == path)
     }
 
     const fn entry_len(&self) -> usize {
@@ -143,9 +158,10 @@ impl Forward {
     pub(super) fn on_sent(&mut self, now: Time, path: PathId) {
         let (point, before) = (self.point, self.sent.filter(|sent| sent.point == self.point));
         let first = before.map_or(now, |sent| sent.first);
-        let times = before.map_or(1, |sent| sent.times.saturating_add(1));
+        let once_more = self.due;
+        let times = before.map_or(1, |sent| sent.times.saturating_add(u32::from(once_more)));
         let one_path = before.is_none_or(|sent| sent.one_path && sent.path == path);
-        self.sent = Some(Sent { point, path, first, last: now, times, one_path });
+        self.sent = Some(Sent { point, path, first, last: now, times, one_path, once_more });
         self.due = false;
         self.elsewhere = None;
     }

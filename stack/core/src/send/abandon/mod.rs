@@ -29,7 +29,7 @@ use crate::event::{Event, SendFailure, TraceEvent};
 use crate::ids::{LossCause, PathId};
 use crate::path::LostChunk;
 use crate::reliability::Reliability;
-use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
+use crate::scoreboard::{AckOutcome, ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::Policy;
 use crate::time::Time;
 pub(crate) use abandonment::Abandonment;
@@ -267,12 +267,12 @@ impl Abandonment {
     }
 
     //= RFC 3758 3.5-5 3.5-6 3.5-7
-    /// A SACK was processed, which has passed over this many given-up chunks.
+    /// A SACK was processed, with this outcome.
     pub(in crate::send) fn forward_after_ack(
         &mut self,
         cx: &mut Context<'_>,
         data: &Outbound,
-        passed: usize,
+        outcome: &AckOutcome,
     ) {
         if self.is_none() {
             return;
@@ -288,9 +288,10 @@ impl Abandonment {
                 let longest = paths[id].rto();
                 [paths[id].rtt.srtt().unwrap_or(longest).max(least), longest]
             };
-            self.repeat(now, wait);
+            let heard = |id: PathId| outcome.paths.get(usize::from(id.0))?.unambiguous;
+            self.repeat(now, wait, heard);
         }
-        if passed == 0 {
+        if outcome.passed == 0 {
             return;
         }
         // What FORWARD TSN asked for is an answer like any other, of the path that carried it.

@@ -176,6 +176,62 @@ fn it_leaves_together_with_data() {
     }
 }
 
+//= RFC 3758 3.5-16
+#[test]
+fn it_leaves_once_more_beside_the_next_data() {
+    let mut script = agreed(&unlimited());
+    script.send_on(3, 100, ONCE);
+    for _ in 0..3 {
+        script.send_on(3, 200, SendOptions::default());
+    }
+    let sent = lose(&mut script, 0, 3);
+    assert_eq!(types(&sent), [[ChunkType::FORWARD_TSN]]);
+    // What fills a packet leaves no room for it.
+    for (len, beside) in [(FULL, false), (200, true), (200, false)] {
+        let sent = script.send_on(4, len, SendOptions::default());
+        let told = sent.iter().any(|p| p.carries(ChunkType::FORWARD_TSN));
+        assert_eq!((told, script.numbers(&sent).len()), (beside, 1), "{len}");
+    }
+    // Nor does it leave for a peer that has answered.
+    let mut script = agreed(&unlimited());
+    script.send_on(3, 100, ONCE);
+    for _ in 0..3 {
+        script.send_on(3, 200, SendOptions::default());
+    }
+    let sent = lose(&mut script, 0, 3);
+    assert_eq!(types(&sent), [[ChunkType::FORWARD_TSN]]);
+    script.sack(4, &[]);
+    let sent = script.send(200);
+    assert_eq!(types(&sent), [[ChunkType::DATA]]);
+}
+
+//= RFC 3758 3.5-16
+#[test]
+fn data_that_left_later_and_arrived_shows_that_it_was_lost() {
+    let mut script = agreed(&unlimited());
+    for n in 1..=8 {
+        script.send(100);
+        script.wait(ms(100));
+        script.sack(n, &[]);
+    }
+    script.first = script.tsn(8);
+    script.send_on(3, 100, ONCE);
+    for _ in 0..3 {
+        script.send_on(3, 200, SendOptions::default());
+    }
+    script.wait(ms(20));
+    let told = |sent: &[Sent]| sent.iter().any(|p| p.carries(ChunkType::FORWARD_TSN));
+    assert!(told(&lose(&mut script, 0, 3)));
+    // What left together with it says nothing of it.
+    assert!(told(&script.send(200)), "once more");
+    script.wait(ms(1));
+    assert!(!told(&script.send(200)));
+    script.wait(ms(29));
+    assert!(!told(&script.sack(0, &[(2, 5)])));
+    assert!(told(&script.sack(0, &[(2, 6)])), "no round trip is over, but an answer came");
+    assert!(!told(&script.sack(0, &[(2, 6)])));
+}
+
 //= RFC 3758 3.5-17 3.5-18
 #[test]
 fn while_sacks_come_it_is_held_back_for_half_a_second_at_most() {
