@@ -162,8 +162,8 @@ impl Path {
 
     /// A probe of the path MTU has arrived.
     pub(crate) fn on_mtu_answer(&mut self, now: Time, info: HeartbeatInfo) {
-        let srtt = self.rtt.srtt();
-        self.change_mtu(|own, headers| own.on_answer(now, info, srtt, headers));
+        let round_trip = self.rtt.round_trip();
+        self.change_mtu(|own, headers| own.on_answer(now, info, round_trip, headers));
         self.counters.mtu_probes_acked += 1;
     }
 

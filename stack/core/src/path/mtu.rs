@@ -9,6 +9,7 @@ use super::HeartbeatInfo;
 use super::mtu_search::{Finding, LostChunk, Padding, SMALLEST, Search, Verdict};
 use crate::ids::{MtuCause, MtuSearchState};
 use crate::mtu_discovery::MtuDiscovery;
+use crate::recovery::RoundTrip;
 use crate::settings::PathSettings;
 use crate::time::Time;
 
@@ -317,10 +318,11 @@ impl Mtu {
         &mut self,
         now: Time,
         info: HeartbeatInfo,
-        srtt: Option<Duration>,
+        round_trip: Option<RoundTrip>,
         headers: Headers,
     ) {
-        let verdict = self.search.as_mut().and_then(|s| s.on_answer(now, info, self.bytes, srtt));
+        let size = self.bytes;
+        let verdict = self.search.as_mut().and_then(|s| s.on_answer(now, info, size, round_trip));
         self.follow(verdict, headers);
     }
 

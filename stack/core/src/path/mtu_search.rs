@@ -21,7 +21,7 @@
 //! get through is never gone below.
 //!
 //! Where a link is slow, a large packet holds up all that is behind it, and a probe is one: what the answers to smaller
-//! ones took beyond the round trip says how long it would be under way. None is sent that would take longer than a round trip, and
+//! ones took beyond the round trip, which varies, says how long it would be under way at most. None is sent that would take longer than a round trip, and
 //! [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
 //= RFC 6951 5.6-3
@@ -42,6 +42,7 @@ use probes::{MAX_PROBES, Probes};
 use super::HeartbeatInfo;
 use crate::ids::MtuSearchState;
 use crate::mtu_discovery::MtuDiscovery;
+use crate::recovery::RoundTrip;
 use crate::settings::PathSettings;
 use crate::time::Time;
 
@@ -333,16 +334,18 @@ impl Search {
     }
 
     //= RFC 8899 3-7 3-22 3-23
-    /// The probe with `info` has arrived, where packets are of `size` today and the round trip takes `srtt`.
+    /// The probe with `info` has arrived, where packets are of `size` today.
     pub(super) fn on_answer(
         &mut self,
         now: Time,
         info: HeartbeatInfo,
         size: usize,
-        srtt: Option<Duration>,
+        round_trip: Option<RoundTrip>,
     ) -> Option<Verdict> {
         let (probed, is_last) = self.probes.take(info)?;
-        let longer = now.since(info.sent).saturating_sub(srtt.unwrap_or(Duration::ZERO));
+        let [srtt, rttvar] = round_trip.map_or_else(Default::default, |r| [r.srtt, r.rttvar]);
+        // Where queues make the round trip, an answer may take less of it than SRTT without being quick.
+        let longer = now.since(info.sent).saturating_sub(srtt) + rttvar;
         let per_byte = longer.as_nanos() as f64 / probed as f64;
         // What waits in queues is no property of the size: the least counts.
         let least = &mut self.cost.per_byte;

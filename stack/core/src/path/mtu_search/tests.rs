@@ -4,6 +4,7 @@ use super::*;
 use crate::ids::PathId;
 
 const RTT: Duration = Duration::from_millis(100);
+const TRIP: RoundTrip = RoundTrip { srtt: RTT, rttvar: Duration::from_millis(5) };
 const TIMES: [Option<Duration>; 2] = [Some(RTT), Some(Duration::from_millis(300))];
 
 /// Plays a search on a path that takes packets of up to `real` bytes, lossless, whose routers tell that or not.
@@ -24,7 +25,7 @@ fn play(search: &mut Search, mut size: usize, real: usize, tells: bool) -> (usiz
         let back = now + RTT;
         if probe <= real {
             assert!(search.knows(info));
-            if let Some(Verdict::Fits(fits)) = search.on_answer(back, info, size, Some(RTT)) {
+            if let Some(Verdict::Fits(fits)) = search.on_answer(back, info, size, Some(TRIP)) {
                 assert!(fits <= real && fits >= size);
                 size = fits;
             }
@@ -83,9 +84,9 @@ fn three_probes_in_a_row_end_the_search_for_ten_minutes() {
     assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
     // The answer to one of them comes late.
     let late = HeartbeatInfo { path: PathId(0), sent: ended, nonce: 100 };
-    assert_eq!(search.on_answer(now, late, size, Some(RTT)), Some(Verdict::Fits(2002)));
+    assert_eq!(search.on_answer(now, late, size, Some(TRIP)), Some(Verdict::Fits(2002)));
     assert_eq!(search.due(), Some(now), "and it goes on");
-    assert_eq!(search.on_answer(now, late, 2002, Some(RTT)), None, "once");
+    assert_eq!(search.on_answer(now, late, 2002, Some(TRIP)), None, "once");
 }
 
 //= RFC 8899 5.1.2-1
@@ -106,7 +107,7 @@ fn a_path_below_the_base_is_probed_ever_more_rarely() {
     }
     assert_eq!(narrow, 1);
     assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
-    assert_eq!(search.on_answer(now, sent[19], 512, Some(RTT)), Some(Verdict::Fits(BASE)));
+    assert_eq!(search.on_answer(now, sent[19], 512, Some(TRIP)), Some(Verdict::Fits(BASE)));
     assert_eq!(search.on_timer(now, BASE).1, Some(1500));
 }
 
@@ -125,7 +126,7 @@ fn what_routers_say_is_probed_and_not_believed() {
         search.on_sent(Time::ZERO, info(nonce), expected, TIMES);
         search.on_too_big(Time::ZERO, 1500, BASE);
         assert_eq!(search.due(), Some(Time::ZERO + SHORTEST_WAIT), "no news");
-        assert!(search.on_answer(Time::ZERO, info(nonce), BASE, Some(RTT)).is_some());
+        assert!(search.on_answer(Time::ZERO, info(nonce), BASE, Some(TRIP)).is_some());
     }
     assert_eq!(search.on_timer(Time::ZERO, 1432), (None, None), "nothing above");
 }
@@ -139,7 +140,7 @@ fn a_round_trip_is_between_probes_whatever_routers_say() {
     search.on_timer(Time::ZERO, BASE);
     search.on_sent(Time::ZERO, info(1), BASE, TIMES);
     let now = Time::ZERO + RTT;
-    search.on_answer(now, info(1), BASE, Some(RTT));
+    search.on_answer(now, info(1), BASE, Some(TRIP));
     assert_eq!(search.due(), Some(now));
     assert_eq!(search.on_timer(now, BASE).1, Some(1500));
     search.on_sent(now, info(2), 1500, TIMES);
@@ -160,12 +161,34 @@ fn what_would_block_a_slow_link_is_not_probed() {
             let info = HeartbeatInfo { path: PathId(0), sent: now, nonce };
             search.on_sent(now, info, probe, TIMES);
             let link = Duration::from_micros(probe as u64 * 8_000 / kbps);
-            let verdict = search.on_answer(now + RTT + link, info, size, Some(RTT));
+            let verdict = search.on_answer(now + RTT + link, info, size, Some(TRIP));
             let Some(Verdict::Fits(fits)) = verdict else { panic!("{verdict:?}") };
             size = fits;
         }
         assert_eq!(size, found, "{kbps} kbit/s");
     }
+}
+
+/// At 8 kbit/s, where data waits in a queue for longer than most probes are under way.
+#[test]
+fn a_queue_does_not_hide_how_slow_the_link_is() {
+    let mut search = Search::new(1500, 65_535);
+    search.reach(Time::ZERO, true);
+    let (mut size, mut most) = (BASE, 0);
+    let [srtt, rttvar] = [5_300, 600].map(Duration::from_millis);
+    for nonce in 0..100 {
+        let now = search.due().unwrap();
+        let Some(probe) = search.on_timer(now, size).1 else { break };
+        most = most.max(probe);
+        let info = HeartbeatInfo { path: PathId(0), sent: now, nonce };
+        search.on_sent(now, info, probe, [Some(srtt), Some(srtt + 4 * rttvar)]);
+        let link = Duration::from_millis(1_800 + probe as u64);
+        let round_trip = Some(RoundTrip { srtt, rttvar });
+        if let Some(Verdict::Fits(fits)) = search.on_answer(now + link, info, size, round_trip) {
+            size = fits;
+        }
+    }
+    assert!((1500..=9_000).contains(&most), "{most}");
 }
 
 /// Sends what is due, until the search is complete or this many have left; gives PLPMTU in the end, and how the probes were padded.
@@ -189,7 +212,7 @@ fn padded(
         let info = HeartbeatInfo { path: PathId(0), sent: now, nonce };
         search.on_sent(now, info, probe, TIMES);
         if is_answered(probe, padding) {
-            let verdict = search.on_answer(now + RTT, info, size, Some(RTT));
+            let verdict = search.on_answer(now + RTT, info, size, Some(TRIP));
             size = if let Some(Verdict::Fits(fits)) = verdict { fits } else { size };
         }
     }
