@@ -200,10 +200,8 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
     for host in 0..2 {
         let incoming = &scenario.hosts[1 - host].traffic;
         span += scenario.hosts[host].reading.slowness(incoming.len());
-        let bits = incoming.iter().map(|m| 8.0 * (m.size + 100) as f64).sum::<f64>();
-        let rates = scenario.links.iter().filter(|link| link.from != host);
-        let slowest = rates.filter_map(|link| link.config.bandwidth_kbps).fold(1e6, f64::min);
-        span += Duration::from_secs_f64(8.0 * bits / (slowest * 1000.0));
+        let slowest = slowest_to(scenario, host);
+        span += 8 * all_data(scenario, host);
         let sender = &scenario.hosts[1 - host].config;
         if sender.profile.bundle_new.enabled && !sender.profile.budget.enabled {
             // Pedersen (2006) §4.4: what is outstanding fills the packet of each message.
@@ -226,6 +224,19 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
         span += round_trip(scenario, host).mul_f64(rounds(scenario, host));
     }
     span
+}
+
+/// Kilobits in a second of the slowest link to a host.
+fn slowest_to(scenario: &Scenario, host: usize) -> f64 {
+    let rates = scenario.links.iter().filter(|link| link.from != host);
+    rates.filter_map(|link| link.config.bandwidth_kbps).fold(1e6, f64::min)
+}
+
+/// How long all messages to a host take on that link, each sent once.
+fn all_data(scenario: &Scenario, host: usize) -> Duration {
+    let incoming = &scenario.hosts[1 - host].traffic;
+    let bits = incoming.iter().map(|m| 8.0 * (m.size + 100) as f64).sum::<f64>();
+    Duration::from_secs_f64(bits / (slowest_to(scenario, host) * 1000.0))
 }
 
 /// How long data to a host takes, and its acknowledgement back, by the slowest links.
@@ -280,6 +291,8 @@ pub(crate) fn patience(scenario: &Scenario) -> Duration {
         // RFC 9260 §6.3.1 C7 takes no RTO.Max below 60 s. Where a round trip takes longer, each T3-rtx expires
         // before the answer, and one packet is on its way at a time (§6.3.3 E3, §7.2.3).
         let trip = round_trip(scenario, host);
+        // Much is lost, and much sent again in vain.
+        span += 4 * all_data(scenario, host);
         if trip > scenario.hosts[1 - host].config.profile.rto.max() {
             span += trip * chunks(scenario, host);
         }

@@ -405,6 +405,10 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::NASTY + 3_117],
     // Chunks of an I-DATA message of many receive buffers were dropped whenever a small one could be read.
     &[scenario::LARGE + 52, scenario::LARGE + 534, scenario::LARGE + 763],
+    // At 8 kbit/s a probe of 65 504 bytes stood before all else for a minute, three times.
+    &[scenario::LARGE + 2_570],
+    // The judge: 695 kB take ten minutes on a link of 8 kbit/s by themselves.
+    &[scenario::LARGE + 5_691, scenario::LARGE + 7_081],
 ];
 
 #[test]
