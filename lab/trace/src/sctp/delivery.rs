@@ -19,6 +19,8 @@ pub(super) struct Delivery {
     pub(super) fates: Fates,
     assembly: Assembly,
     order: Order,
+    /// FORWARD TSN has passed over all chunks before this one: one that arrives now is too late.
+    passed: u64,
     /// When something was last delivered, in nanoseconds.
     last: Option<u64>,
     longest_gap_ms: f64,
@@ -40,6 +42,10 @@ impl Delivery {
             return;
         }
         self.any = true;
+        // RFC 3758 §3.6: FORWARD TSN moved the receiver's Cumulative TSN beyond it, so that it is a duplicate.
+        if number < self.passed {
+            return;
+        }
         let at = sighting.at;
         let first = self.fates.first_sent(number);
         let fragment = data.fragment;
@@ -53,8 +59,15 @@ impl Delivery {
         }
     }
 
-    /// The sender's FORWARD TSN arrives.
-    pub(super) fn forward(&mut self, forward: &Forward, at: u64, delivered: &mut Delivered) {
+    /// The sender's FORWARD TSN arrives; the receiver's next chunk is `next`, or one behind it.
+    pub(super) fn forward(
+        &mut self,
+        forward: &Forward,
+        next: u64,
+        at: u64,
+        delivered: &mut Delivered,
+    ) {
+        self.passed = self.passed.max(next);
         let before = delivered.len();
         for last in &forward.streams {
             self.order.skip(*last, at, &mut |message| delivered.push(message));
@@ -128,5 +141,38 @@ pub(super) fn decided(flow: &mut Flow, head: &Head, verdict: Verdict, out: &mut 
             let (from, number) = (head.from, shown(number));
             out.event(head, &Event::Lost { from, number, count, sent_at, path });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tresse_wire::Tsn;
+
+    use super::super::user_data::Fragment;
+    use super::*;
+    use crate::numbers::ORIGIN;
+
+    /// A chunk of stream 0 arrives, a whole message; the messages that this delivers.
+    fn arrives(delivery: &mut Delivery, sequence: u32, at: u64) -> Vec<u32> {
+        let fragment = Fragment { sequence, beginning: true, ending: true, ..Fragment::default() };
+        let data = UserData { tsn: Tsn(sequence), bytes: 10, retransmission: false, fragment };
+        let sighting = Sighting { at, id: at, checksum: 0, path: 0, addressed: true };
+        let mut delivered = Delivered::new();
+        let number = ORIGIN + u64::from(sequence);
+        delivery.arrived(number, &data, sighting, true, &mut delivered);
+        delivered.iter().map(|message| message.fragment.sequence).collect()
+    }
+
+    #[test]
+    fn what_arrives_behind_a_forward_tsn_is_too_late() {
+        let mut delivery = Delivery::default();
+        assert_eq!(arrives(&mut delivery, 0, 0), [0]);
+        assert_eq!(arrives(&mut delivery, 3, 10), [0; 0]);
+        let last = Fragment { sequence: 1, ..Fragment::default() };
+        let forward = Forward { point: Tsn(1), streams: vec![last] };
+        delivery.forward(&forward, ORIGIN + 2, 20, &mut Delivered::new());
+        assert_eq!(arrives(&mut delivery, 1, 30), [0; 0], "it was passed over");
+        assert_eq!(arrives(&mut delivery, 2, 40), [2, 3], "this one was not");
+        assert_eq!(delivery.streams()[0].messages, 3);
     }
 }

@@ -68,8 +68,10 @@ impl From<&IData<'_>> for UserData {
 }
 
 /// What a sender abandons.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Forward {
+    /// The New Cumulative TSN.
+    pub(super) point: Tsn,
     /// The last message of each ordered stream that is skipped, as the last fragment of it would be.
     pub(super) streams: Vec<Fragment>,
 }
@@ -81,7 +83,8 @@ impl Forward {
             let (stream, sequence) = (skipped.stream.0, skipped.ssn.0.into());
             Fragment { stream, sequence, ..Fragment::default() }
         };
-        Forward { streams: chunk.skipped().map(skipped).collect() }
+        let point = chunk.new_cumulative_tsn;
+        Forward { point, streams: chunk.skipped().map(skipped).collect() }
     }
 
     /// What an I-FORWARD-TSN says.
@@ -92,6 +95,7 @@ impl Forward {
             Fragment { stream, sequence, unordered, index, ..Fragment::default() }
         };
         let ordered = chunk.skipped().filter(|skipped| !skipped.unordered);
-        Forward { streams: ordered.map(skipped).collect() }
+        let point = chunk.new_cumulative_tsn;
+        Forward { point, streams: ordered.map(skipped).collect() }
     }
 }

@@ -21,7 +21,9 @@ impl Association {
         };
         if let Some(forward) = forward {
             let mut delivered = Delivered::new();
-            self.deliveries[head.from.index()].forward(&forward, head.at, &mut delivered);
+            let side = head.from.index();
+            let next = self.directions[side].number(forward.point) + 1;
+            self.deliveries[side].forward(&forward, next, head.at, &mut delivered);
             self.delivered(head, role, delivered, out);
         }
     }
