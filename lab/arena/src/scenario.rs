@@ -9,7 +9,7 @@ use crate::error::ArenaError;
 use crate::metric::Metric;
 
 /// The scenarios that are built in, in the order in which they are shown.
-const BUILT_IN: [&str; 13] = [
+const BUILT_IN: [&str; 14] = [
     include_str!("../scenarios/thin-stream.toml"),
     include_str!("../scenarios/thin-stream-near.toml"),
     include_str!("../scenarios/signalling.toml"),
@@ -21,6 +21,7 @@ const BUILT_IN: [&str; 13] = [
     include_str!("../scenarios/failover.toml"),
     include_str!("../scenarios/partial.toml"),
     include_str!("../scenarios/partial-once.toml"),
+    include_str!("../scenarios/partial-late.toml"),
     include_str!("../scenarios/interleaving.toml"),
     include_str!("../scenarios/marks.toml"),
 ];
