@@ -106,7 +106,8 @@ impl AckOutcome {
             return;
         }
         let path = &mut self.paths[usize::from(chunk.path.0)];
-        path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
+        let is_sure = chunk.one_path && chunk.limits.elsewhere == 0;
+        path.unambiguous = path.unambiguous.max(is_sure.then_some(chunk.first_sent));
         if !chunk.acks.ever {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
             path.bytes += chunk.counted();

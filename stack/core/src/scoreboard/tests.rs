@@ -489,3 +489,20 @@ fn what_follows_a_chunk_is_what_another_packet_carried_last() {
     board.record_retransmission(Time::from_millis(2), PathId(0), first + 1, Eligibility::Rule5);
     assert_eq!(followers(&board), [Some(first + 1), Some(first + 2), None]);
 }
+
+/// RFC 9260 §8.2: whether it was the one that arrived is not known.
+#[test]
+fn a_chunk_of_which_a_copy_left_elsewhere_is_no_sure_answer() {
+    for (copied, sure) in [(false, Some(Time::from_millis(1))), (true, None)] {
+        let mut board = Scoreboard::new(Tsn(1));
+        board.begin_packet();
+        board.record_new(Time::from_millis(1), PathId(0), chunk(50));
+        let first = board.cumulative() + 1;
+        if copied {
+            board.note_elsewhere(first);
+        }
+        let mut outcome = AckOutcome::default();
+        board.on_cumulative_ack(Scoreboard::tsn(first), &mut outcome, |_| {}).unwrap();
+        assert_eq!(outcome.paths[0].unambiguous, sure);
+    }
+}

@@ -210,7 +210,8 @@ impl Abandonment {
     #[inline]
     pub(crate) fn len_beside_data(&self, path: PathId) -> usize {
         let forward = self.0.as_ref().map(|kept| &kept.forward);
-        forward.filter(|f| f.is_due() || f.is_once_more(path)).map_or(0, Forward::len)
+        let is_due = |f: &Forward| f.is_due() && f.path().is_none_or(|own| own == path);
+        forward.filter(|f| is_due(f) || f.is_once_more(path)).map_or(0, Forward::len)
     }
 
     //= RFC 8260 2.3.1-1 2.3.1-6 2.3.1-7

@@ -19,6 +19,13 @@ const LONGEST_DELAY: Duration = Duration::from_millis(500);
 /// How often the time until a duplicate doubles at most.
 const MAX_DOUBLINGS: u32 = 16;
 
+/// So often at most it is told again as soon as DATA that left behind it is acknowledged: there are peers, and middleboxes, that
+/// take DATA and never this.
+const MOST_AT_ONCE: u32 = 3;
+
+/// A chunk of no more bytes leaves once more; a longer one would take the place of data.
+const SHORT: usize = 32;
+
 /// A FORWARD TSN chunk that has not been answered.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -31,7 +38,7 @@ struct Sent {
     times: u32,
     /// It was told over this path only.
     one_path: bool,
-    /// The next packet with DATA on this path tells it once more.
+    /// The next packet with DATA on this path that has room tells it once more.
     once_more: bool,
 }
 
@@ -93,7 +100,7 @@ impl Forward {
     ///
     /// F2: a duplicate waits for "a full RTT"; the next one twice as long, and so on. Each is answered by a SACK, and where
     /// these take longer than any round trip before, each SACK of the past would bring another one out. That of DATA that
-    /// left later is none of the past: the chunk was lost. F3: "Any delay applied to the sending of FORWARD TSN chunk
+    /// left later is none of the past: the chunk was lost, or overtaken. F3: "Any delay applied to the sending of FORWARD TSN chunk
     /// SHOULD NOT exceed 200ms and MUST NOT exceed 500ms."
     pub(super) fn repeat(
         &mut self,
@@ -105,7 +112,8 @@ impl Forward {
             let [wait, longest] = wait(sent.path);
             let doubled = wait.saturating_mul(1 << (sent.times - 1).min(MAX_DOUBLINGS));
             let waits = doubled.min(longest).min(LONGEST_DELAY);
-            let is_lost = heard(sent.path).is_some_and(|heard| heard > sent.last);
+            let is_lost = sent.times <= MOST_AT_ONCE
+                && heard(sent.path).is_some_and(|heard| heard > sent.last);
             sent.point == self.point && now.since(sent.last) < waits && !is_lost
         };
         self.due |= !self.sent.as_ref().is_some_and(waits);
@@ -129,7 +137,7 @@ impl Forward {
         self.elsewhere
     }
 
-    /// The chunk has left, and leaves once more beside the next DATA on `path`, which costs some bytes. Its loss would be
+    /// The chunk has left, and leaves once more beside the next DATA on `path`, as it is short. Its loss would be
     /// noticed a round trip later, as that of DATA, and all that time the peer holds back what has arrived.
     pub(super) fn is_once_more(&self, path: PathId) -> bool {
         self.sent.is_some_and(|sent| sent.once_more && sent.path == path)
@@ -158,8 +166,8 @@ impl Forward {
     pub(super) fn on_sent(&mut self, now: Time, path: PathId) {
         let (point, before) = (self.point, self.sent.filter(|sent| sent.point == self.point));
         let first = before.map_or(now, |sent| sent.first);
-        let once_more = self.due;
-        let times = before.map_or(1, |sent| sent.times.saturating_add(u32::from(once_more)));
+        let once_more = self.due && self.len() <= SHORT;
+        let times = before.map_or(1, |sent| sent.times.saturating_add(u32::from(self.due)));
         let one_path = before.is_none_or(|sent| sent.one_path && sent.path == path);
         self.sent = Some(Sent { point, path, first, last: now, times, one_path, once_more });
         self.due = false;

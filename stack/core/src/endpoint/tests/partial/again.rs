@@ -205,7 +205,7 @@ fn it_leaves_once_more_beside_the_next_data() {
     assert_eq!(types(&sent), [[ChunkType::DATA]]);
 }
 
-//= RFC 3758 3.5-16
+//= RFC 3758 3.5-17
 #[test]
 fn data_that_left_later_and_arrived_shows_that_it_was_lost() {
     let mut script = agreed(&unlimited());
@@ -230,6 +230,36 @@ fn data_that_left_later_and_arrived_shows_that_it_was_lost() {
     assert!(!told(&script.sack(0, &[(2, 5)])));
     assert!(told(&script.sack(0, &[(2, 6)])), "no round trip is over, but an answer came");
     assert!(!told(&script.sack(0, &[(2, 6)])));
+    // Who takes DATA and never this is told at once so often, and then twice as late each time.
+    let mut times = 0;
+    for last in 7..60 {
+        times += u32::from(told(&script.send(200)));
+        script.wait(ms(25));
+        times += u32::from(told(&script.sack(0, &[(2, last)])));
+    }
+    assert!((4..12).contains(&times), "{times} in 1.3 s");
+}
+
+/// One that lists many streams takes the place of data.
+//= RFC 3758 3.5-16
+#[test]
+fn a_long_one_leaves_by_itself() {
+    for (streams, again) in [(6, true), (9, false)] {
+        let mut script = agreed(&unlimited());
+        for stream in 0..streams {
+            script.send_on(stream, 20, ONCE);
+        }
+        for _ in 0..3 {
+            script.send_on(3, 200, SendOptions::default());
+        }
+        let sent: Vec<Sent> = (streams + 1..=streams + 3)
+            .flat_map(|end| script.sack(0, &[(streams + 1, end)]))
+            .collect();
+        let last = script.forwards(&sent).last().unwrap().1.len();
+        assert_eq!(last, streams as usize);
+        let sent = script.send(200);
+        assert_eq!(script.forwards(&sent).len() == 1, again, "{streams}");
+    }
 }
 
 //= RFC 3758 3.5-17 3.5-18
