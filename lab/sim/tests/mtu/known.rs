@@ -7,7 +7,7 @@ type Known = (u64, &'static str, &'static str);
 pub(crate) const KNOWN: [Known; 6] = [
     (102, "given up", GIVEN_UP),
     (155, "slow", SSTHRESH),
-    (159, "late", "T3-rtx expired twice in a row by chance"),
+    (159, "late", CHANCE),
     (591, "slow", SSTHRESH),
     (1646, "slow", SSTHRESH),
     (1799, "slow", SSTHRESH),
@@ -15,6 +15,27 @@ pub(crate) const KNOWN: [Known; 6] = [
 
 /// Of worlds 0 to 59 over UDP and IPv6.
 pub(crate) const CARRIED: [Known; 0] = [];
+
+/// Of worlds 0 to 599 with data both ways, AUTH and I-DATA.
+pub(crate) const DRESSED: [Known; 6] = [
+    (0, "late", CHANCE),
+    (110, "late", CHANCE),
+    (174, "late", SSTHRESH),
+    (368, "given up", SMALL),
+    (373, "given up", SMALL),
+    (516, "given up", GIVEN_UP),
+];
+
+/// Of worlds with data both ways, AUTH and I-DATA.
+pub(crate) const MENDED_DRESSED: [(u64, &str); 1] = [(
+    129,
+    "the window that a large packet's loss had closed hid for half a minute that it was too large",
+)];
+
+const CHANCE: &str = "T3-rtx expired, by chance";
+
+const SMALL: &str =
+    "windows that count in MTUs begin at 1280, and a message takes one round trip more";
 
 const GIVEN_UP: &str = "what is given up in flight does not open the window (RFC 3758 section 3.5 A2), and all that waits is old";
 

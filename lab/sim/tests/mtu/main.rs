@@ -4,7 +4,8 @@
 //! - `cargo test -p tresse-sim --test mtu` plays 60 worlds, with `TRESSE_THOROUGH=1`, as `.ci/run` has it, 300.
 //! - `TRESSE_MTU_WORLDS=0..5000 cargo test --release -p tresse-sim --test mtu -- --nocapture` plays 5000, and names those that
 //!   are harmed.
-//! - `TRESSE_CARRIED_MTU_WORLDS=0..1000` has them over UDP and IPv6.
+//! - `TRESSE_CARRIED_MTU_WORLDS=0..1000` has them over UDP and IPv6, `TRESSE_DRESSED_MTU_WORLDS=0..1000` with data both ways, AUTH
+//!   and I-DATA.
 //! - `TRESSE_MTU_WORLDS=17..18` plays one, and tells what became of the path MTU, and when.
 
 #[path = "../common/mod.rs"]
@@ -73,11 +74,20 @@ fn nor_are_those_with_other_headers() {
     assert!(harmed.is_empty(), "{} harmed: {harmed:?}", harmed.len());
 }
 
+/// The other end sends, too, and headers are longer.
+#[test]
+fn nor_are_those_with_data_both_ways() {
+    let mut harmed = harmed("TRESSE_DRESSED_MTU_WORLDS", usual(30, 120), World::dressed);
+    harmed.retain(|seed, harms| !is_known(&known::DRESSED, *seed, harms));
+    assert!(harmed.is_empty(), "{} harmed: {harmed:?}", harmed.len());
+}
+
 /// Each was harmed once, by what `known.rs` says.
 #[test]
 fn worlds_that_were_harmed_are_not_any_more() {
-    for (seed, _) in known::MENDED {
-        let world = World::draw(seed);
+    let plain = known::MENDED.iter().map(|(seed, _)| (seed, World::draw(*seed)));
+    let dressed = known::MENDED_DRESSED.iter().map(|(seed, _)| (seed, World::dressed(*seed)));
+    for (seed, world) in plain.chain(dressed) {
         let verdict = Verdict::of(&world);
         assert_eq!(verdict.harms(&world), [""; 0], "world {seed}: {verdict}\n    {world}");
     }

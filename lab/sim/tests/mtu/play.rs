@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tresse_core::wire::ChunkType;
 use tresse_core::{
-    AssociationConfig, EndpointConfig, Extensions, MtuDiscovery, PathCounters, Profile,
-    Reliability, Time, TraceEvent,
+    AssociationConfig, Authentication, EndpointConfig, Extensions, MtuDiscovery, PathCounters,
+    Profile, Reliability, Time, TraceEvent,
 };
-use tresse_sim::apps::{Sender, Sink, TraceRecord, transfer_times};
+use tresse_sim::apps::{Plan, Sender, TraceRecord, transfer_times};
 use tresse_sim::{Change, LinkRules, Route, Simulation};
 
 use crate::world::World;
@@ -75,8 +76,12 @@ fn config(world: &World, knowledge: Knowledge) -> AssociationConfig {
         encapsulation: world.udp.then_some(9899),
         extensions: Extensions {
             partial_reliability: world.lifetime.is_some(),
-            ..Extensions::NONE
+            ..world.offered
         },
+        authentication: Arc::new(Authentication {
+            chunks: vec![ChunkType::DATA, ChunkType::I_DATA, ChunkType::SACK],
+            ..Authentication::default()
+        }),
         reliability: world.lifetime.map_or_else(Reliability::default, Reliability::Timed),
         ..AssociationConfig::default()
     }
@@ -102,7 +107,8 @@ pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {
     };
     let sender = Sender::new(world.plan.clone()).connect(all(2), PORT, config.clone());
     let near = sim.add_host("near", endpoint(1), Box::new(sender));
-    let far = sim.add_host("far", endpoint(2), Box::new(Sink::new()));
+    let answers = world.answers.clone().unwrap_or(Plan::Schedule(Vec::new()));
+    let far = sim.add_host("far", endpoint(2), Box::new(Sender::new(answers)));
     for (number, way) in world.ways.iter().enumerate() {
         let [one, other] = [1, 2].map(|host| address(world, host, number));
         let there = Route::to(other).default_source(one);
@@ -119,23 +125,32 @@ pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {
     }
     let end = Time::from_millis(1000 * world.seconds);
     sim.run(end);
-    let bytes = sim.app::<Sink>(far).stats().bytes;
+    let ends = [near, far];
+    let programs = |sim: &Simulation, check: &dyn Fn(&Sender, &Sender) -> bool| {
+        let [near, far] = ends.map(|host| sim.app::<Sender>(host));
+        [(near, far), (far, near)].iter().all(|(sender, receiver)| check(sender, receiver))
+    };
+    let bytes = ends.iter().map(|host| sim.app::<Sender>(*host).sink().stats().bytes).sum();
+    let is_over = |sender: &Sender, receiver: &Sender| {
+        receiver.sink().stats().messages >= sender.messages_sent() || sender.closed().is_some()
+    };
     let mut until = end;
-    while until < end + DRAIN {
-        let (sender, sink) = (sim.app::<Sender>(near), sim.app::<Sink>(far));
-        if sink.stats().messages >= sender.messages_sent() || sender.closed().is_some() {
-            break;
-        }
+    while until < end + DRAIN && !programs(&sim, &is_over) {
         until += Duration::from_secs(5);
         sim.run(until);
     }
-    let (sender, sink) = (sim.app::<Sender>(near), sim.app::<Sink>(far));
-    assert!(sink.stats().flawless(), "{world}: {:?}", sink.stats());
-    let times = transfer_times(sender.sent(), sink.deliveries());
+    let is_flawless = |_: &Sender, receiver: &Sender| receiver.sink().stats().flawless();
+    assert!(programs(&sim, &is_flawless), "{world}");
+    let [near, far] = ends.map(|host| sim.app::<Sender>(host));
+    let mut times = transfer_times(near.sent(), far.sink().deliveries());
+    times.extend(transfer_times(far.sent(), near.sink().deliveries()));
     let taken: Vec<f64> =
         times.iter().filter_map(|time| Some(time.duration()?.as_secs_f64() * 1e3)).collect();
-    let associations = sim.endpoint(near).associations();
-    let paths = associations.first().map_or_else(Vec::new, |id| sim.endpoint(near).path_stats(*id));
+    let paths = ends.iter().flat_map(|host| {
+        let endpoint = sim.endpoint(*host);
+        endpoint.associations().first().map_or_else(Vec::new, |id| endpoint.path_stats(*id))
+    });
+    let paths: Vec<_> = paths.collect();
     let counted = |count: fn(&PathCounters) -> u64| paths.iter().map(|p| count(&p.counters)).sum();
     Played {
         sent: times.len(),
@@ -143,10 +158,10 @@ pub(crate) fn play(world: &World, knowledge: Knowledge) -> Played {
         bytes,
         mean: taken.iter().sum::<f64>() / taken.len().max(1) as f64,
         most: taken.iter().copied().fold(0.0, f64::max),
-        ended: sender.closed().is_some(),
-        timeouts: sim.endpoint(near).totals().timeouts,
+        ended: near.closed().is_some() || far.closed().is_some(),
+        timeouts: ends.iter().map(|host| sim.endpoint(*host).totals().timeouts).sum(),
         probes: counted(|c| c.mtu_probes_sent),
         black_holes: counted(|c| c.mtu_black_holes),
-        steps: sender.trace().iter().filter(|record| is_step(&record.event)).cloned().collect(),
+        steps: near.trace().iter().filter(|record| is_step(&record.event)).cloned().collect(),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use tresse_core::Time;
+use tresse_core::{Extensions, Time};
 use tresse_netem::LinkConfig;
 use tresse_sim::Draw;
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage};
@@ -41,6 +41,10 @@ pub(crate) struct World {
     /// In UDP datagrams (RFC 6951), and over IPv6.
     pub(crate) udp: bool,
     pub(crate) ipv6: bool,
+    /// What the other end sends.
+    pub(crate) answers: Option<Plan>,
+    /// What both ends offer, AUTH of data and acknowledgements (RFC 4895) and I-DATA (RFC 8260) among it.
+    pub(crate) offered: Extensions,
 }
 
 impl World {
@@ -51,7 +55,7 @@ impl World {
         let two = draw.chance(0.3);
         let ways: Vec<Way> =
             (0..1 + u64::from(two)).map(|_| Way::draw(draw, seconds, max)).collect();
-        let slowest = ways.iter().filter_map(|w| w.there.bandwidth_kbps).fold(f64::MAX, f64::min);
+        let slowest = slowest(&ways, |way| &way.there);
         let plan = if draw.chance(0.3) {
             let size = draw.log_whole(20, 20_000) as usize;
             let (streams, until) =
@@ -74,6 +78,8 @@ impl World {
             seconds,
             udp: false,
             ipv6: false,
+            answers: None,
+            offered: Extensions::NONE,
         }
     }
 
@@ -85,6 +91,18 @@ impl World {
             let all = world.ways.iter_mut().flat_map(|way| &mut way.sizes);
             all.for_each(|(_, size)| *size = (*size).max(BASE));
         }
+        world
+    }
+
+    /// One where the other end sends, too, and both have extensions that make headers longer.
+    pub(crate) fn dressed(seed: u64) -> World {
+        let mut world = World::draw(seed | 1 << 41);
+        let draw = &mut Draw::new(seed ^ 0x6472_6573);
+        let slowest = slowest(&world.ways, |way| &way.back);
+        world.answers =
+            draw.chance(0.7).then(|| Plan::Schedule(messages(draw, world.seconds, slowest)));
+        let [authentication, interleaving] = [draw.chance(0.5), draw.chance(0.5)];
+        world.offered = Extensions { authentication, interleaving, ..Extensions::NONE };
         world
     }
 
@@ -149,6 +167,11 @@ impl Way {
     }
 }
 
+/// Kilobits in a second of the slowest of these links.
+fn slowest(ways: &[Way], link: impl Fn(&Way) -> &LinkConfig) -> f64 {
+    ways.iter().filter_map(|way| link(way).bandwidth_kbps).fold(f64::MAX, f64::min)
+}
+
 /// Tunnels, Ethernet, and anything.
 fn size(draw: &mut Draw, max: usize) -> usize {
     let usual = [576, 1280, 1400, 1420, 1492, 1500];
@@ -192,7 +215,17 @@ impl fmt::Display for World {
                 write!(f, "; {} messages of up to {largest}", list.len())?;
             }
         }
-        for (name, is_so) in [("UDP", self.udp), ("IPv6", self.ipv6)] {
+        if let Some(Plan::Schedule(list)) = &self.answers {
+            let largest = list.iter().map(|message| message.size).max().unwrap_or(0);
+            write!(f, ", {} of up to {largest} back", list.len())?;
+        }
+        let Extensions { authentication, interleaving, .. } = self.offered;
+        for (name, is_so) in [
+            ("UDP", self.udp),
+            ("IPv6", self.ipv6),
+            ("AUTH", authentication),
+            ("I-DATA", interleaving),
+        ] {
             if is_so {
                 write!(f, ", {name}")?;
             }

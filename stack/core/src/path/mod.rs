@@ -199,6 +199,13 @@ impl Path {
         }
     }
 
+    /// A chunk is lost, or was dropped for lack of room, of whatever size.
+    pub(crate) fn on_dropped_chunk(&mut self, now: Time, lost: LostChunk) {
+        if lost.timeout && self.mtu.is_searched() {
+            self.change_mtu(|own, headers| own.on_dropped(now, lost, headers));
+        }
+    }
+
     /// A chunk was given up in flight, of which nobody will tell whether it has arrived.
     pub(crate) fn on_given_up(&mut self, now: Time) {
         let rto = self.rtt.fresh();

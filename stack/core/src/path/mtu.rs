@@ -233,6 +233,15 @@ impl Mtu {
         self.believe(finding, headers)
     }
 
+    /// T3-rtx says that a chunk is lost, or the peer had no room for it.
+    pub(super) fn on_dropped(&mut self, now: Time, lost: LostChunk, headers: Headers) {
+        let today = self.bytes;
+        if let Some(search) = &mut self.search {
+            let size = headers.ip_size(COMMON_HEADER_LEN + lost.size, search.base());
+            search.on_dropped(now, LostChunk { size, ..lost }, today);
+        }
+    }
+
     /// Something was not answered, or given up, that may be large. Whether packets larger than the base do not get through.
     pub(super) fn doubt(&mut self, now: Time, headers: Headers) -> bool {
         let size = self.bytes;

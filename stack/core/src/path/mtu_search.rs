@@ -21,8 +21,8 @@
 //! get through is never gone below.
 //!
 //! Where a link is slow, a large packet holds up all that is behind it, and a probe is one: what the answers to smaller
-//! ones took beyond the round trip, which varies, says how long it would be under way at most. None is sent that would take longer than a round trip, and
-//! [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
+//! ones took beyond the round trip, by as much as that varies, is a guess at how long it would be under way. None is sent of which that
+//! is more than a round trip, and [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
 //= RFC 6951 5.6-3
 mod data;
@@ -88,7 +88,7 @@ struct Reason {
 /// How long a probe takes, and may.
 #[derive(Debug)]
 struct Cost {
-    /// Nanoseconds that each of its bytes takes, at most.
+    /// Nanoseconds that each of its bytes takes, as far as answers tell.
     per_byte: Option<f64>,
     /// It may take so much longer than the round trip.
     detention: Duration,

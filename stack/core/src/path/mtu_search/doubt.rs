@@ -43,6 +43,15 @@ impl Search {
         (untried || self.data.is_hole(lost, SMALLEST)).then(|| self.look(now, size)).flatten()
     }
 
+    /// T3-rtx says that a chunk is lost; or the peer's window, which is closed, has it dropped, of whatever size. The base is looked
+    /// at, which needs no room: what fills the window may wait for this chunk alone.
+    pub(in super::super) fn on_dropped(&mut self, now: Time, lost: LostChunk, size: usize) {
+        let has_found = matches!(self.phase, MtuSearchState::Searching | MtuSearchState::Complete);
+        if has_found && (SMALLEST + 1..=size).contains(&lost.size) {
+            self.look(now, size);
+        }
+    }
+
     /// Nothing gets through any more, or a chunk was given up, or was not answered, that may be large: where packets are of `size`
     /// today.
     pub(in super::super) fn doubt(&mut self, now: Time, size: usize) -> Option<Finding> {

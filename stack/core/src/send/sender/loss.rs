@@ -144,12 +144,13 @@ impl Sender {
         cx.paths[path].counters.lost_chunks += 1;
         if cause.is_loss() {
             cx.paths[path].window.on_lost();
-            // A closed window has all dropped, of whatever size.
-            if let Some(chunk) = self.data.board().get(seq)
-                && !self.data.peer_room().is_closed()
-            {
+            if let Some(chunk) = self.data.board().get(seq) {
                 let lost = LostChunk::of(self.data.board(), chunk, cause == LossCause::Timeout);
-                cx.paths[path].on_lost_chunk(now, lost);
+                if self.data.peer_room().is_closed() {
+                    cx.paths[path].on_dropped_chunk(now, lost);
+                } else {
+                    cx.paths[path].on_lost_chunk(now, lost);
+                }
             }
         }
         //= RFC 7496 3.1-2
