@@ -167,6 +167,13 @@ impl Direction {
         }
     }
 
+    /// The number of a TSN up to which the sender has its peer pass; `None` of one that no receiver would take: of before a
+    /// reset, or damaged.
+    pub(super) fn passes(&self, tsn: Tsn) -> Option<u64> {
+        let number = self.number_from(self.first_tsn?, tsn);
+        (number <= self.next() + FARTHEST).then_some(number)
+    }
+
     /// Everything before this number is acknowledged.
     pub(super) fn base(&self) -> u64 {
         self.base

@@ -19,11 +19,12 @@ impl Association {
             Chunk::IForwardTsn(chunk) => Some(Forward::interleaved(chunk)),
             _ => None,
         };
-        if let Some(forward) = forward {
+        let side = head.from.index();
+        if let Some(forward) = forward
+            && let Some(number) = self.directions[side].passes(forward.point)
+        {
             let mut delivered = Delivered::new();
-            let side = head.from.index();
-            let next = self.directions[side].number(forward.point) + 1;
-            self.deliveries[side].forward(&forward, next, head.at, &mut delivered);
+            self.deliveries[side].forward(&forward, number + 1, head.at, &mut delivered);
             self.delivered(head, role, delivered, out);
         }
     }
