@@ -74,10 +74,7 @@ fn config(world: &World, knowledge: Knowledge) -> AssociationConfig {
         receive_buffer: 1 << 20,
         concurrent_transfer: world.concurrent,
         encapsulation: world.udp.then_some(9899),
-        extensions: Extensions {
-            partial_reliability: world.lifetime.is_some(),
-            ..world.offered
-        },
+        extensions: Extensions { partial_reliability: world.lifetime.is_some(), ..world.offered },
         authentication: Arc::new(Authentication {
             chunks: vec![ChunkType::DATA, ChunkType::I_DATA, ChunkType::SACK],
             ..Authentication::default()

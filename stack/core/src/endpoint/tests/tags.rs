@@ -1,6 +1,8 @@
 //! Every chunk in every state, with the right and with wrong verification tags (RFC 9260 §8.5,
 //! §8.5.1).
 
+use tresse_wire::{Fsn, IData, Mid, RequestNumber};
+
 use super::*;
 use script::{PEER_TAG, packet, peer_fields, write_data, write_sack};
 use sent::types;
@@ -170,6 +172,48 @@ fn every_chunk_with_a_wrong_tag_in_every_state() {
                     assert!(sent.is_empty(), "{what}: {:?}", types(&sent));
                 }
                 assert_eq!(print(&script), before, "{what}");
+            }
+        }
+    }
+}
+
+/// Those of extensions, whether or not both ends have them.
+//= RFC 9260 8.5-2 8.5-3
+#[test]
+fn every_chunk_of_an_extension_with_a_wrong_tag_in_every_state() {
+    type Write = fn(Tsn, &mut PacketWriter<'_>);
+    let extensions: [(&str, Write); 11] = [
+        ("I-DATA", |next, w| {
+            let (flags, ppid) = (DataFlags::UNFRAGMENTED, Ppid(0));
+            let (stream, mid, fsn) = (StreamId(0), Mid(0), Fsn(0));
+            w.i_data(&IData { tsn: next, stream, mid, ppid, fsn, flags, payload: &[1; 5] });
+        }),
+        ("FORWARD TSN", |next, w| w.forward_tsn(next, [].into_iter())),
+        ("I-FORWARD-TSN", |next, w| w.i_forward_tsn(next, [].into_iter())),
+        ("NR-SACK", |_, w| {
+            w.raw(&[0x10, 0, 0, 20, 0, 0, 0, 1, 0, 0, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
+        }),
+        ("RE-CONFIG", |_, w| {
+            let request = RequestNumber(1);
+            w.re_config(&ParameterWriter::new().ssn_tsn_reset(request).finish());
+        }),
+        ("ASCONF", |_, w| w.raw(&[0xc1, 0, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 9])),
+        ("ASCONF-ACK", |_, w| w.raw(&[0x80, 0, 0, 8, 0, 0, 0, 1])),
+        ("AUTH", |_, w| w.raw(&[0x0f, 0, 0, 12, 0, 0, 0, 1, 1, 2, 3, 4])),
+        ("ECNE", |next, w| w.raw(&[[0x0c, 0, 0, 8], next.0.to_be_bytes()].concat())),
+        ("CWR", |next, w| w.raw(&[[0x0d, 0, 0, 8], next.0.to_be_bytes()].concat())),
+        ("PAD", |_, w| w.pad(40)),
+    ];
+    for state in Script::STATES {
+        for (name, write) in extensions {
+            let own = Script::in_state(state).tag;
+            for tag in [VerificationTag(own.0 ^ 1), VerificationTag(0), PEER_TAG] {
+                let mut script = Script::in_state(state);
+                let before = print(&script);
+                let next = script.next;
+                let sent = script.give_bytes(packet(tag, |w| write(next, w)));
+                assert!(sent.is_empty(), "{name} with {tag} in {state:?}: {:?}", types(&sent));
+                assert_eq!(print(&script), before, "{name} with {tag} in {state:?}");
             }
         }
     }
