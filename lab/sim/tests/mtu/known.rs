@@ -4,11 +4,9 @@
 type Known = (u64, &'static str, &'static str);
 
 /// Of worlds 0 to 1999: told, but no failure as long as nothing else happens to them.
-pub(crate) const KNOWN: [Known; 6] = [
+pub(crate) const KNOWN: [Known; 4] = [
     (102, "given up", GIVEN_UP),
-    (155, "slow", SSTHRESH),
     (159, "late", CHANCE),
-    (591, "slow", SSTHRESH),
     (1646, "slow", SSTHRESH),
     (1799, "slow", SSTHRESH),
 ];
@@ -17,20 +15,24 @@ pub(crate) const KNOWN: [Known; 6] = [
 pub(crate) const CARRIED: [Known; 0] = [];
 
 /// Of worlds 0 to 599 with data both ways, AUTH and I-DATA.
-pub(crate) const DRESSED: [Known; 6] = [
+pub(crate) const DRESSED: [Known; 5] = [
     (0, "late", CHANCE),
     (110, "late", CHANCE),
-    (174, "late", SSTHRESH),
     (368, "given up", SMALL),
     (373, "given up", SMALL),
     (516, "given up", GIVEN_UP),
 ];
 
 /// Of worlds with data both ways, AUTH and I-DATA.
-pub(crate) const MENDED_DRESSED: [(u64, &str); 1] = [(
-    129,
-    "the window that a large packet's loss had closed hid for half a minute that it was too large",
-)];
+pub(crate) const MENDED_DRESSED: [(u64, &str); 2] = [
+    (
+        129,
+        "the window that a large packet's loss had closed hid for half a minute that it was too large",
+    ),
+    (174, LOWERED),
+];
+
+const LOWERED: &str = "T3-rtx lowered ssthresh where packets were lost for their size";
 
 const CHANCE: &str = "T3-rtx expired, by chance";
 
@@ -39,13 +41,14 @@ const SMALL: &str =
 
 const GIVEN_UP: &str = "what is given up in flight does not open the window (RFC 3758 section 3.5 A2), and all that waits is old";
 
-const SSTHRESH: &str =
-    "T3-rtx lowered ssthresh at the beginning, where packets were lost for their size";
+const SSTHRESH: &str = "fast recovery lowered ssthresh at the beginning, where packets were lost for their size, and T3-rtx after others had \
+     arrived";
 
 /// What was wrong in them.
-pub(crate) const MENDED: [(u64, &str); 13] = [
+pub(crate) const MENDED: [(u64, &str); 15] = [
     (36, "the answer to a probe did not bring what waited for a doubled timer"),
     (89, "what had become too large waited for a doubled timer"),
+    (155, LOWERED),
     (
         257,
         "packets smaller than the base were not doubted while larger ones were known to get through",
@@ -61,6 +64,7 @@ pub(crate) const MENDED: [(u64, &str); 13] = [
         "what was found to be too large waited behind F-RTO, which waited for an answer to it, for half a minute",
     ),
     (552, "sources alternated faster than probes were counted"),
+    (591, LOWERED),
     (738, "what was given up in flight, again and again, was never doubted"),
     (774, "the same"),
     (1156, "SACKs were larger than the path, which only the peer knew to be narrow"),

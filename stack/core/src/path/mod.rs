@@ -246,6 +246,9 @@ impl Path {
         if self.mtu.pmdcs() != before {
             self.window.set_pmdcs(self.mtu.pmdcs());
         }
+        if self.mtu.pmdcs() < before && self.t3.in_a_row() > 0 {
+            self.window.restore_threshold();
+        }
         result
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct Window {
     last_data_sent: Time,
     /// Congestion window before the last cut by a loss.
     cwnd_at_loss: usize,
+    /// ssthresh before T3-rtx expired, for the first time in a row.
+    ssthresh_at_timeout: usize,
     floor: SsthreshFloor,
     marks: PathMarks,
 }
@@ -79,6 +81,7 @@ impl Window {
             one_packet: false,
             last_data_sent: Time::ZERO,
             cwnd_at_loss: 0,
+            ssthresh_at_timeout: 0,
             floor: SsthreshFloor::default(),
             marks: PathMarks::default(),
         }
@@ -195,6 +198,18 @@ impl Window {
     #[inline]
     pub(crate) fn allow_more(&mut self) {
         self.one_packet = false;
+    }
+
+    /// T3-rtx expires, and something was acknowledged since it did before.
+    pub(crate) fn keep_threshold(&mut self) {
+        self.ssthresh_at_timeout = self.ssthresh();
+    }
+
+    /// What T3-rtx took for congestion were packets that are too large. cwnd grows from one packet all the same: a path that
+    /// takes less is perhaps another one.
+    pub(super) fn restore_threshold(&mut self) {
+        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh().max(self.ssthresh_at_timeout));
+        self.control_mut().undo(cwnd, ssthresh);
     }
 
     /// T3-rtx expired: cwnd was cut, and perhaps one packet is all that may be in flight.

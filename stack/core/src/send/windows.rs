@@ -184,6 +184,9 @@ impl Context<'_> {
     pub(super) fn collapse_window(&mut self, data: &Outbound, path: PathId) {
         let profile = self.profile();
         let again = self.paths[path].t3.in_a_row();
+        if again <= 1 {
+            self.paths[path].window.keep_threshold();
+        }
         self.tell_control(data, path, |control, coupled| control.on_timeout(again > 1, &coupled));
         let marks = self.paths[path].window.marks_mut();
         marks.on_loss(data.next_sequence() - 1);

@@ -45,6 +45,26 @@ fn a_large_message_before_the_association_is_up() {
     }
 }
 
+/// T3-rtx took it for that: the window grows as at the beginning.
+#[test]
+fn packets_that_were_too_large_are_no_congestion() {
+    for name in ["rfc9260", "tresse"] {
+        let (mut pair, a, _) = narrow(&config(name));
+        for _ in 0..40 {
+            pair.send(Side::A, a, 0, vec![1; 1000]);
+        }
+        let ssthresh = path(&mut pair, a).ssthresh;
+        pair.run(secs(2));
+        assert!(path(&mut pair, a).ssthresh < ssthresh, "{name}");
+        while path(&mut pair, a).mtu > 512 {
+            pair.run(ms(100));
+        }
+        let now = path(&mut pair, a);
+        assert_eq!(now.ssthresh, ssthresh, "{name}");
+        assert!(now.cwnd <= 1280, "{name}: {}", now.cwnd);
+    }
+}
+
 /// RACK sends again each round trip, so that T3-rtx never expires.
 #[test]
 fn one_large_message_among_small_ones() {
