@@ -13,8 +13,8 @@
  * travels on stream i mod streams; its bytes and its PPID are those of payload.h. So every byte,
  * the order on every stream and the PPID are verified.
  *
- * With --partial, messages may be missing, but for the last one of each stream; what comes is in order. Each
- * one that is missing is told: MISSING index.
+ * With --partial, messages may be missing, but for the last one of each stream; what comes is in order,
+ * or comes once if it is unordered. Each one that is missing is told: MISSING index.
  *
  * With --by-stream, all messages of a stream are sent before those of the next one. As they arrive
  * depends on the stream scheduler; the order on each stream is the same.
@@ -58,6 +58,7 @@
 struct received {
 	uint64_t bytes, messages, sum;
 	uint64_t *next;           /* per stream: the smallest index that may still come */
+	bool *seen;               /* per unordered message of which some may be missing */
 };
 
 /* What has come of a stream's message so far. Those of several streams may come at a time (RFC 8260). */
@@ -141,6 +142,11 @@ static void verify(struct received *got, const uint8_t *message, size_t size,
 		fail("message %" PRIu64 " came with PPID %x", index, ntohl(info->rcv_ppid));
 	if (options.unordered != ((info->rcv_flags & SCTP_UNORDERED) != 0))
 		fail("message %" PRIu64 " has a wrong U flag", index);
+	if (got->seen != NULL) {
+		if (got->seen[index])
+			fail("message %" PRIu64 " came twice", index);
+		got->seen[index] = true;
+	}
 	if (!options.unordered) {
 		for (; options.partial && got->next[stream] < index; got->next[stream] += options.streams)
 			printf("MISSING %" PRIu64 "\n", got->next[stream]);
@@ -161,7 +167,8 @@ static bool complete(const struct received *got)
 	if (!options.partial)
 		return got->messages == options.receive_messages;
 	for (uint16_t i = 0; i < options.streams; i++)
-		if (got->next[i] < options.receive_messages)
+		if (got->seen != NULL ? !got->seen[options.receive_messages - 1 - i] :
+		    got->next[i] < options.receive_messages)
 			return false;
 	return true;
 }
@@ -437,6 +444,8 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_alarm);
 	alarm(options.timeout); /* whatever happens, this process never hangs */
 	got.next = allocate(options.streams * sizeof(*got.next));
+	if (options.partial && options.unordered)
+		got.seen = allocate(options.receive_messages * sizeof(*got.seen));
 	begin(&got);
 	start_stack();
 	peer_socket sock = establish();
@@ -448,6 +457,9 @@ int main(int argc, char **argv)
 		fail("the peer did not restart");
 	if (end == END_SHUTDOWN && !complete(&got))
 		fail("shut down after %" PRIu64 " messages", got.messages);
+	for (uint64_t i = 0; got.seen != NULL && i < options.receive_messages; i++)
+		if (!got.seen[i])
+			printf("MISSING %" PRIu64 "\n", i);
 	printf("OK received=%" PRIu64 " messages=%" PRIu64 " sum=%016" PRIx64, got.bytes,
 	    got.messages, got.sum);
 	printf(" sent=%" PRIu64 " end=%s\n", sent_bytes,

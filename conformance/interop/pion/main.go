@@ -504,6 +504,11 @@ func main() {
 	if end == "shutdown" && p.got.messages != o.receive && !(o.partial && p.got.streams == 0) {
 		fail("shut down after %d messages", p.got.messages)
 	}
+	for index, seen := range p.got.seen {
+		if !seen {
+			fmt.Printf("MISSING %d\n", index)
+		}
+	}
 	say(0, "OK received=%d messages=%d sum=%016x sent=%d end=%s", p.got.bytes, p.got.messages,
 		p.got.sum, p.sent, end)
 }

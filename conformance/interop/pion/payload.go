@@ -104,16 +104,21 @@ func (got *received) accept(stream uint16, ppid uint32, message []byte) error {
 			return fmt.Errorf("stream %d: message %d instead of %d", stream, index, got.next[stream])
 		}
 		got.next[stream] += uint64(got.options.streams)
-		if got.next[stream] >= got.options.receive {
-			got.streams--
-		}
+	}
+	last := index+uint64(got.options.streams) >= got.options.receive
+	if last {
+		got.streams--
 	}
 	digest := fnv.New64a()
 	digest.Write(message)
 	got.bytes += uint64(len(message))
 	got.messages++
 	got.sum += digest.Sum64()
-	if all := got.messages == got.options.receive; all || (got.options.partial && got.streams == 0) {
+	complete := got.messages == got.options.receive
+	if got.options.partial {
+		complete = last && got.streams == 0
+	}
+	if complete {
 		close(got.complete)
 	}
 	return nil

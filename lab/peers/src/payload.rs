@@ -147,10 +147,10 @@ pub struct Received {
     payload: Payload,
     /// For each stream, the index that is due.
     due: Vec<u64>,
-    /// Of unordered messages: which ones came.
+    /// Which ones came, if messages are unordered or may be missing.
     seen: Vec<bool>,
-    /// Messages may be missing: which ones were passed over.
-    missing: Option<Vec<u64>>,
+    /// Messages may be missing, but for the last one of each stream.
+    partial: bool,
     messages: u64,
     bytes: u64,
     sum: u64,
@@ -163,21 +163,22 @@ impl Received {
             payload,
             due: (0..u64::from(payload.streams)).collect(),
             seen: vec![false; if payload.unordered { payload.messages as usize } else { 0 }],
-            missing: None,
+            partial: false,
             messages: 0,
             bytes: 0,
             sum: 0,
         }
     }
 
-    /// The same for ordered messages of which some may never come, but the last one of each stream does.
+    /// The same for messages of which some may never come, but the last one of each stream does.
     pub fn partial(payload: Payload) -> Received {
-        Received { missing: Some(Vec::new()), ..Received::new(payload) }
+        let seen = vec![false; payload.messages as usize];
+        Received { partial: true, seen, ..Received::new(payload) }
     }
 
-    /// Those that never came.
-    pub fn missing(&self) -> &[u64] {
-        self.missing.as_deref().unwrap_or_default()
+    /// Those that have not come, of messages that may be missing.
+    pub fn missing(&self) -> Vec<u64> {
+        (0..).zip(&self.seen).filter_map(|(index, seen)| (!seen).then_some(index)).collect()
     }
 
     /// Takes the next message.
@@ -204,16 +205,13 @@ impl Received {
             return Err(PayloadError::Envelope(index));
         }
         if unordered {
-            if std::mem::replace(&mut self.seen[index as usize], true) {
+            if self.seen[index as usize] {
                 return Err(PayloadError::Duplicate(index));
             }
         } else {
             let due = &mut self.due[usize::from(stream)];
-            if let Some(missing) = &mut self.missing {
-                while *due < index {
-                    missing.push(*due);
-                    *due += u64::from(self.payload.streams);
-                }
+            while self.partial && *due < index {
+                *due += u64::from(self.payload.streams);
             }
             if *due != index {
                 return Err(PayloadError::Order { stream, found: index, expected: *due });
@@ -222,6 +220,9 @@ impl Received {
         }
         if self.payload.message(index) != message {
             return Err(PayloadError::Corrupt(index));
+        }
+        if let Some(seen) = self.seen.get_mut(index as usize) {
+            *seen = true;
         }
         self.messages += 1;
         self.bytes += message.len() as u64;
@@ -246,10 +247,11 @@ impl Received {
 
     /// Whether every message has arrived; or the last one of each stream, where others may be missing.
     pub fn is_complete(&self) -> bool {
-        match self.missing {
-            Some(_) => self.due.iter().all(|due| *due >= self.payload.messages),
-            None => self.messages == self.payload.messages,
+        if !self.partial {
+            return self.messages == self.payload.messages;
         }
+        let last = self.seen.len().saturating_sub(usize::from(self.payload.streams));
+        self.seen[last..].iter().all(|seen| *seen)
     }
 }
 
@@ -336,7 +338,20 @@ mod tests {
         assert!(!received.is_complete(), "the last one of stream 1 is not there");
         accept(&mut received, 5).unwrap();
         assert!(received.is_complete());
-        assert_eq!((received.missing(), received.messages()), (&[0, 3][..], 4));
+        assert_eq!((received.missing(), received.messages()), (vec![0, 3], 4));
+    }
+
+    #[test]
+    fn what_is_unordered_and_may_be_missing_comes_once_in_any_order() {
+        let mut received = Received::partial(Payload { unordered: true, ..PAYLOAD });
+        for index in [5, 2, 4] {
+            assert!(!received.is_complete());
+            accept(&mut received, index).unwrap();
+        }
+        assert!(received.is_complete());
+        accept(&mut received, 1).unwrap();
+        assert_eq!(accept(&mut received, 2), Err(PayloadError::Duplicate(2)));
+        assert_eq!((received.missing(), received.messages()), (vec![0, 3], 4));
     }
 
     #[test]

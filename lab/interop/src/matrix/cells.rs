@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use tresse::{
-    Association, CloseReason, Closed, Direction, Endpoint, Event, PathState, Reliability,
-};
+use tresse::{Association, CloseReason, Closed, Direction, Endpoint, Event, PathState};
 use tresse_netem::LinkConfig;
 use tresse_wire::Chunk;
 
 use super::ends::{end, on_runtime, suited};
+use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
     Role, Subject, added, authenticated, damaged, interleaved, kept, marked, moving, partial,
@@ -93,16 +92,24 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::AddStreamsByPeer => added::by_peer(scene),
         Subject::ResetAll => whole_reset::by_tresse(scene),
         Subject::ResetAllByPeer => whole_reset::by_peer(scene),
-        Subject::Timed => partial::sent(scene, Reliability::Timed(partial::LIFETIME)),
-        Subject::Limited => partial::sent(scene, Reliability::Retransmissions(0)),
-        Subject::TimedByPeer => {
-            partial::received(scene, &format!("--lifetime {}", partial::LIFETIME.as_millis()));
-        }
-        Subject::LimitedByPeer => partial::received(scene, "--retransmissions 0"),
+        Subject::Timed => partial::sent(scene, Row::TIMED),
+        Subject::TimedByPeer => partial::received(scene, Row::TIMED),
+        Subject::Limited => partial::sent(scene, Row::LIMITED),
+        Subject::LimitedByPeer => partial::received(scene, Row::LIMITED),
+        Subject::UnorderedLimited => partial::sent(scene, Row::UNORDERED),
+        Subject::UnorderedLimitedByPeer => partial::received(scene, Row::UNORDERED),
+        Subject::LargeTimed => partial::sent(scene, Row::LARGE_TIMED),
+        Subject::LargeTimedByPeer => partial::received(scene, Row::LARGE_TIMED),
+        Subject::LargeLimited => partial::sent(scene, Row::LARGE_LIMITED),
+        Subject::LargeLimitedByPeer => partial::received(scene, Row::LARGE_LIMITED),
         Subject::Prioritized => prioritized::sent(scene),
         Subject::PrioritizedByPeer => prioritized::received(scene),
-        Subject::LimitedInterleaved => partial::sent(scene, Reliability::Retransmissions(0)),
-        Subject::LimitedInterleavedByPeer => partial::received(scene, "--retransmissions 0"),
+        Subject::LimitedInterleaved => partial::sent(scene, Row::LIMITED.interleaved()),
+        Subject::LimitedInterleavedByPeer => partial::received(scene, Row::LIMITED.interleaved()),
+        Subject::UnorderedInterleaved => partial::sent(scene, Row::UNORDERED.interleaved()),
+        Subject::UnorderedInterleavedByPeer => {
+            partial::received(scene, Row::UNORDERED.interleaved());
+        }
         Subject::KeyChange => authenticated::by_tresse(scene),
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
         Subject::Interleaved => interleaved::sent(scene),

@@ -109,6 +109,18 @@ pub enum Subject {
     Limited,
     /// What the peer sends is.
     LimitedByPeer,
+    /// As `limited`, and unordered.
+    UnorderedLimited,
+    /// As `limited-by-peer`, and unordered.
+    UnorderedLimitedByPeer,
+    /// As `timed`, with messages of several fragments.
+    LargeTimed,
+    /// As `timed-by-peer`, with messages of several fragments.
+    LargeTimedByPeer,
+    /// Messages of Tresse of several fragments are given up rather than sent again a second time.
+    LargeLimited,
+    /// Those of the peer are.
+    LargeLimitedByPeer,
     /// What Tresse sends makes room for what matters more, where the send buffer is full (RFC 7496).
     Prioritized,
     /// What the peer sends does.
@@ -117,6 +129,10 @@ pub enum Subject {
     LimitedInterleaved,
     /// As `limited-by-peer`, with I-DATA chunks.
     LimitedInterleavedByPeer,
+    /// As `unordered-limited`, with I-DATA chunks.
+    UnorderedInterleaved,
+    /// As `unordered-limited-by-peer`, with I-DATA chunks.
+    UnorderedInterleavedByPeer,
     /// Both ends authenticate their data, and Tresse changes the key in the middle (RFC 4895).
     KeyChange,
     /// The peer does.
@@ -188,10 +204,18 @@ impl Subject {
             Subject::TimedByPeer => "timed, sent by the peer",
             Subject::Limited => "no retransmissions, sent by Tresse",
             Subject::LimitedByPeer => "no retransmissions, sent by the peer",
+            Subject::UnorderedLimited => "unordered, no retransmissions, sent by Tresse",
+            Subject::UnorderedLimitedByPeer => "unordered, no retransmissions, sent by the peer",
+            Subject::LargeTimed => "4000 bytes, timed, sent by Tresse",
+            Subject::LargeTimedByPeer => "4000 bytes, timed, sent by the peer",
+            Subject::LargeLimited => "4000 bytes, one retransmission, sent by Tresse",
+            Subject::LargeLimitedByPeer => "4000 bytes, one retransmission, sent by the peer",
             Subject::Prioritized => "the least important first, sent by Tresse",
             Subject::PrioritizedByPeer => "the least important first, sent by the peer",
             Subject::LimitedInterleaved => "in I-DATA chunks, sent by Tresse",
             Subject::LimitedInterleavedByPeer => "in I-DATA chunks, sent by the peer",
+            Subject::UnorderedInterleaved => "unordered in I-DATA chunks, sent by Tresse",
+            Subject::UnorderedInterleavedByPeer => "unordered in I-DATA chunks, sent by the peer",
             Subject::KeyChange => "authenticated data, another key by Tresse",
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
             Subject::Interleaved => "small ones in between a large message of Tresse",
@@ -229,9 +253,18 @@ impl Subject {
             | Subject::TimedByPeer
             | Subject::Limited
             | Subject::LimitedByPeer
+            | Subject::UnorderedLimited
+            | Subject::UnorderedLimitedByPeer
+            | Subject::LargeTimed
+            | Subject::LargeTimedByPeer
+            | Subject::LargeLimited
+            | Subject::LargeLimitedByPeer
             | Subject::Prioritized
             | Subject::PrioritizedByPeer => Some("PR-SCTP, RFC 3758 and RFC 7496"),
-            Subject::LimitedInterleaved | Subject::LimitedInterleavedByPeer => {
+            Subject::LimitedInterleaved
+            | Subject::LimitedInterleavedByPeer
+            | Subject::UnorderedInterleaved
+            | Subject::UnorderedInterleavedByPeer => {
                 Some("PR-SCTP with I-DATA: I-FORWARD-TSN, RFC 8260 §2.3")
             }
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),

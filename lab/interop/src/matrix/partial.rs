@@ -4,48 +4,107 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use tresse::{Association, Direction, Event, Ppid, Reliability, SendOptions, StreamId, Tsn};
+use tresse::{
+    Association, Direction, Event, Ppid, ReceivedMessage, Reliability, SendOptions, StreamId, Tsn,
+};
 use tresse_netem::LinkConfig;
 use tresse_wire::{Chunk, ChunkType, Parameter};
 
+use super::Role;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Plan, Scene};
-use super::{Role, Subject};
 use tresse_peers::{Payload, PeerReport, Received, Unsupported};
 
 /// Shorter than the round trip: what is lost is given up.
-pub(super) const LIFETIME: Duration = Duration::from_millis(30);
-/// One packet holds two messages.
-const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
+const LIFETIME: Duration = Duration::from_millis(30);
 pub(super) const BURST: u64 = 8;
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
-/// The round trip takes 40 ms, and what goes from that role to the other gets lost in one of 20 packets.
-fn plan(scene: &Scene<'_>, sender: Role, options: &str) -> Plan {
-    let whole = LinkConfig { delay_ms: 20.0, ..LinkConfig::default() };
-    let lossy = LinkConfig { loss: 0.05, ..whole.clone() };
-    let links = if sender == Role::Client { [lossy, whole] } else { [whole, lossy] };
-    let interleaving = is_interleaved(scene);
-    let with = if interleaving { " --with interleaving" } else { "" };
-    let options = format!("{options} --close wait{with}");
-    Plan { links: Some(links), interleaving, ..suited(scene, &Plan::new(PAYLOAD, &options)) }
+/// What the lines of the matrix differ in.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    payload: Payload,
+    policy: Reliability,
+    interleaving: bool,
+    /// Of packets with data.
+    loss: f64,
 }
 
-fn is_interleaved(scene: &Scene<'_>) -> bool {
-    matches!(scene.cell.subject, Subject::LimitedInterleaved | Subject::LimitedInterleavedByPeer)
+impl Row {
+    /// One packet holds two messages.
+    pub(super) const TIMED: Row = Row {
+        payload: Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN },
+        policy: Reliability::Timed(LIFETIME),
+        interleaving: false,
+        loss: 0.05,
+    };
+    pub(super) const LIMITED: Row = Row { policy: Reliability::Retransmissions(0), ..Row::TIMED };
+    pub(super) const UNORDERED: Row =
+        Row { payload: Payload { unordered: true, ..Row::TIMED.payload }, ..Row::LIMITED };
+    /// A message takes several packets.
+    pub(super) const LARGE_TIMED: Row =
+        Row { payload: Payload { size: 4_000, messages: 200, ..Row::TIMED.payload }, ..Row::TIMED };
+    /// What is given up is lost twice.
+    pub(super) const LARGE_LIMITED: Row = Row {
+        payload: Payload { messages: 128, ..Row::LARGE_TIMED.payload },
+        policy: Reliability::Retransmissions(1),
+        interleaving: false,
+        loss: 0.15,
+    };
+
+    /// In I-DATA chunks.
+    pub(super) const fn interleaved(self) -> Row {
+        Row { interleaving: true, ..self }
+    }
+
+    /// The policy as the peer's program takes it.
+    fn words(self) -> String {
+        match self.policy {
+            Reliability::Timed(lifetime) => format!("--lifetime {}", lifetime.as_millis()),
+            Reliability::Retransmissions(most) => format!("--retransmissions {most}"),
+            other => unreachable!("no line has {other:?}"),
+        }
+    }
+}
+
+/// The round trip takes 40 ms, and some of what goes from that role to the other gets lost.
+fn plan(scene: &Scene<'_>, row: Row, sender: Role, options: &str) -> Plan {
+    let whole = LinkConfig { delay_ms: 20.0, ..LinkConfig::default() };
+    let lossy = LinkConfig { loss: row.loss, ..whole.clone() };
+    let links = if sender == Role::Client { [lossy, whole] } else { [whole, lossy] };
+    let with = if row.interleaving { " --with interleaving" } else { "" };
+    let plan = Plan::new(row.payload, &format!("{options} --close wait{with}"));
+    Plan { links: Some(links), interleaving: row.interleaving, ..suited(scene, &plan) }
 }
 
 /// RFC 8260 §2.2.1, §2.3.1: where I-DATA was agreed on there is neither DATA nor FORWARD TSN, and both of the others came.
-fn judge_kinds(scene: &Scene<'_>, side: Direction) {
+/// They say what is unordered; FORWARD TSN lists no stream of it (RFC 3758 §3.2).
+fn judge_kinds(scene: &Scene<'_>, row: Row, side: Direction) {
     let (mut usual, mut interleaved) = ([0, 0], [0, 0]);
+    let (mut data, mut skipped) = (BTreeSet::new(), BTreeSet::new());
     scene.recorder.chunks(|direction, chunk| match chunk {
-        Chunk::Data(_) => usual[0] += 1,
-        Chunk::ForwardTsn(_) => usual[1] += 1,
-        Chunk::IData(_) if direction == side => interleaved[0] += 1,
-        Chunk::IForwardTsn(_) if direction == side => interleaved[1] += 1,
+        Chunk::Data(chunk) => {
+            usual[0] += 1;
+            data.insert(chunk.flags.unordered);
+        }
+        Chunk::ForwardTsn(chunk) => {
+            usual[1] += 1;
+            skipped.extend(chunk.skipped().map(|_| false));
+        }
+        Chunk::IData(chunk) if direction == side => {
+            interleaved[0] += 1;
+            data.insert(chunk.flags.unordered);
+        }
+        Chunk::IForwardTsn(chunk) if direction == side => {
+            interleaved[1] += 1;
+            skipped.extend(chunk.skipped().map(|skipped| skipped.unordered));
+        }
         _ => {}
     });
-    if is_interleaved(scene) {
+    let unordered = row.payload.unordered;
+    assert!(data.iter().all(|flag| *flag == unordered), "the U flags of data: {data:?}");
+    assert!(skipped.iter().all(|flag| *flag == unordered), "of what is passed over: {skipped:?}");
+    if row.interleaving {
         assert_eq!(usual, [0, 0], "DATA and FORWARD TSN chunks");
         assert!(interleaved.iter().all(|n| *n > 0), "I-DATA and I-FORWARD-TSN: {interleaved:?}");
     } else {
@@ -55,8 +114,8 @@ fn judge_kinds(scene: &Scene<'_>, side: Direction) {
 
 /// RFC 8260 §2.3.1: "Only if both endpoints indicated their support of user message interleaving and the I-FORWARD-TSN chunk, the
 /// partial reliability extension is negotiated".
-fn judge_offer(scene: &Scene<'_>) {
-    if !is_interleaved(scene) {
+fn judge_offer(scene: &Scene<'_>, row: Row) {
+    if !row.interleaving {
         return;
     }
     let mut offered = None;
@@ -84,10 +143,10 @@ fn judge_offer(scene: &Scene<'_>) {
     }
 }
 
-/// Tresse sends, and the peer gets what was not given up, in order.
-pub(super) fn sent(scene: &Scene<'_>, policy: Reliability) {
-    let result = catch_unwind(AssertUnwindSafe(|| send(scene, policy)));
-    judge_offer(scene);
+/// Tresse sends, and the peer gets what was not given up, in order if it has one.
+pub(super) fn sent(scene: &Scene<'_>, row: Row) {
+    let result = catch_unwind(AssertUnwindSafe(|| send(scene, row)));
+    judge_offer(scene, row);
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
@@ -108,6 +167,7 @@ pub(super) async fn send_some(
         let last = is_last(payload, index);
         let options = SendOptions {
             ppid: Ppid(payload.ppid(index)),
+            unordered: payload.unordered,
             context: index as u32,
             reliability: Some(if last { Reliability::Full } else { reliability(index) }),
             ..SendOptions::default()
@@ -122,18 +182,34 @@ pub(super) async fn send_some(
     told.await.unwrap_or_else(|e| resume_unwind(e.into_panic()))
 }
 
-/// What arrives until all has come; then shuts down.
-pub(super) async fn receive_some(association: &Association, payload: Payload) -> Received {
+/// What arrives until all has come; then shuts down, and takes what is still under way. `delivered` has the number of each
+/// message as it comes.
+pub(super) async fn receive_some(
+    association: &Association,
+    payload: Payload,
+    mut delivered: impl FnMut(u64),
+) -> Received {
     let mut received = Received::partial(payload);
+    let mut accept = |received: &mut Received, message: ReceivedMessage| {
+        let (stream, ppid) = (message.stream.0, message.ppid.0);
+        received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
+        delivered(index_of(&message.payload));
+    };
     while !received.is_complete() {
         let message = association.recv().await.unwrap_or_else(|closed| {
             panic!("ended after {} messages: {closed}", received.messages())
         });
-        let (stream, ppid) = (message.stream.0, message.ppid.0);
-        received.accept(stream, ppid, message.unordered, &message.payload).unwrap();
+        accept(&mut received, message);
     }
     association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
+    while let Ok(message) = association.recv().await {
+        accept(&mut received, message);
+    }
     received
+}
+
+fn index_of(message: &[u8]) -> u64 {
+    u64::from_be_bytes(*message.first_chunk().expect("a message begins with its index"))
 }
 
 /// The numbers of the messages that were given up, once the association is over.
@@ -151,17 +227,19 @@ async fn given_up(events: Association) -> BTreeSet<u64> {
     given_up
 }
 
-fn send(scene: &Scene<'_>, policy: Reliability) {
-    let plan = plan(scene, scene.cell.role, "--send 0 --partial");
+fn send(scene: &Scene<'_>, row: Row) {
+    let plan = plan(scene, row, scene.cell.role, "--send 0 --partial");
     let payload = plan.payload;
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let given_up = send_some(&association, payload, |_| policy).await;
+        let given_up = send_some(&association, payload, |_| row.policy).await;
         let stats = association.stats();
         drop(association);
         let report = end(scene, met).await;
-        judge_kinds(scene, Direction::Out);
+        judge_kinds(scene, row, Direction::Out);
+        // None begins within another one.
+        arrived(scene, Direction::Out);
         let missing = missing(scene);
         assert!(stats.forward_tsns_sent > 0, "no FORWARD TSN was needed");
         assert!(!missing.is_empty(), "nothing was lost for good");
@@ -190,51 +268,60 @@ pub(super) fn missing(scene: &Scene<'_>) -> BTreeSet<u64> {
     indices.map(|index| index.trim().parse().expect("an index")).collect()
 }
 
-/// The peer sends, and Tresse gets what arrived before it was passed over, in order.
-pub(super) fn received(scene: &Scene<'_>, policy: &str) {
-    let result = catch_unwind(AssertUnwindSafe(|| receive(scene, policy)));
+/// The peer sends, and Tresse gets what arrived before it was passed over, in order if it has one.
+pub(super) fn received(scene: &Scene<'_>, row: Row) {
+    let result = catch_unwind(AssertUnwindSafe(|| receive(scene, row)));
     // What the peer sent is judged whatever became of the cell.
-    judge_offer(scene);
-    arrived(scene);
+    judge_offer(scene, row);
+    arrived(scene, Direction::In);
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-fn receive(scene: &Scene<'_>, policy: &str) {
-    let options = format!("--receive 0 {policy} --interval 20 --burst {BURST}");
+fn receive(scene: &Scene<'_>, row: Row) {
+    let options = format!("--receive 0 {} --interval 20 --burst {BURST}", row.words());
     let sender = if scene.cell.role == Role::Client { Role::Server } else { Role::Client };
-    let plan = plan(scene, sender, &options);
+    let plan = plan(scene, row, sender, &options);
     let payload = plan.payload;
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
-        let received = receive_some(&association, payload).await;
+        let mut delivered = Vec::new();
+        let received = receive_some(&association, payload, |index| delivered.push(index)).await;
         let stats = association.stats();
         drop(association);
         let report = end(scene, met).await;
         assert_eq!(report.sent, payload.bytes());
         if stats.forward_tsns_received == 0 {
-            judge_age(scene);
+            judge_age(scene, row);
         }
         assert!(stats.forward_tsns_received > 0, "no FORWARD TSN came");
-        judge_kinds(scene, Direction::In);
-        let missing: BTreeSet<u64> = received.missing().iter().copied().collect();
+        judge_kinds(scene, row, Direction::In);
+        let missing: BTreeSet<u64> = received.missing().into_iter().collect();
         assert!(!missing.is_empty(), "nothing was lost for good");
-        let dropped: Vec<u64> = arrived(scene).intersection(&missing).copied().collect();
-        assert!(dropped.is_empty(), "messages {dropped:?} arrived and were not delivered");
+        let arrived = arrived(scene, Direction::In);
+        judge_delivered(&arrived, &missing);
+        // None waits for another one.
+        assert!(!payload.unordered || delivered == arrived, "{delivered:?} arrived as {arrived:?}");
     });
 }
 
-/// The messages that came as a whole before a FORWARD TSN passed over them.
+/// All that has arrived was delivered.
+pub(super) fn judge_delivered(arrived: &[u64], missing: &BTreeSet<u64>) {
+    let dropped: Vec<&u64> = arrived.iter().filter(|index| missing.contains(index)).collect();
+    assert!(dropped.is_empty(), "messages {dropped:?} arrived and were not delivered");
+}
+
+/// The messages that went in a direction as a whole before a FORWARD TSN passed over them, as they became complete.
 ///
 /// # Panics
-/// With [`Unsupported`] if the peer begins a message behind another one that it has not ended.
-pub(super) fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
+/// When a message begins behind another one that has not ended; with [`Unsupported`] if the peer does that.
+pub(super) fn arrived(scene: &Scene<'_>, side: Direction) -> Vec<u64> {
     let mut passed: Option<Tsn> = None;
     let mut chunks = BTreeMap::new();
     // RFC 9260 §6: "A DATA chunk received in any other state SHOULD be discarded": before its COOKIE ACK, by a client.
-    let mut established = scene.cell.role == Role::Server;
+    let mut established = side == Direction::Out || scene.cell.role == Role::Server;
     scene.recorder.chunks(|direction, chunk| {
-        if direction != Direction::In {
+        if direction != side {
             return;
         }
         let (forward, data) = match chunk {
@@ -253,7 +340,8 @@ pub(super) fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
             && established
             && is_new(tsn)
         {
-            chunks.insert(tsn.0, (flags, payload.to_vec()));
+            let place = chunks.len();
+            chunks.entry(tsn.0).or_insert((place, flags, payload.to_vec()));
         }
         if let Some(tsn) = forward
             && is_new(tsn)
@@ -262,49 +350,48 @@ pub(super) fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
         }
     });
     // Whether or not the beginning of the one before came: it may have been lost.
-    for (tsn, (flags, _)) in &chunks {
+    for (tsn, (_, flags, _)) in &chunks {
         let next = chunks.get(&tsn.wrapping_add(1));
-        judge_order(scene, !flags.ending && next.is_some_and(|(next, _)| next.beginning));
+        if !flags.ending && next.is_some_and(|(_, next, _)| next.beginning) {
+            judge_order(scene, side);
+        }
     }
-    let mut arrived = BTreeSet::new();
-    for (first, (flags, _)) in &chunks {
+    let mut arrived = BTreeMap::new();
+    for (first, (_, flags, _)) in &chunks {
         if !flags.beginning {
             continue;
         }
-        let (mut tsn, mut message) = (*first, Vec::new());
-        while let Some((flags, payload)) = chunks.get(&tsn) {
+        let (mut tsn, mut message, mut last) = (*first, Vec::new(), 0);
+        while let Some((place, flags, payload)) = chunks.get(&tsn) {
+            last = last.max(*place);
             message.extend_from_slice(payload);
             if flags.ending {
-                let index = message.first_chunk().expect("a message begins with its index");
-                arrived.insert(u64::from_be_bytes(*index));
+                arrived.insert(last, index_of(&message));
                 break;
             }
             tsn = tsn.wrapping_add(1);
         }
     }
-    arrived
+    arrived.into_values().collect()
 }
 
 /// RFC 9260 §6.9 (2): "The transmitter MUST then assign, in sequence, a separate TSN to each of the DATA chunks in the
 /// series": behind an unfinished message there can
 /// be no other one. RFC 3758 §3.5 A3 passes over what is left of one that is given up.
-fn judge_order(scene: &Scene<'_>, begins_within: bool) {
-    if begins_within {
-        let name = scene.cell.peer.name();
-        Unsupported(format!(
-            "{name} gives up a message that has begun, and begins the next one with the TSN that follows, as if it were \
-             its next fragment (RFC 9260 §6.9)"
-        )).raise();
-    }
+fn judge_order(scene: &Scene<'_>, side: Direction) -> ! {
+    assert_eq!(side, Direction::In, "Tresse begins a message within another one");
+    let name = scene.cell.peer.name();
+    Unsupported(format!(
+        "{name} gives up a message that has begun, and begins the next one with the TSN that follows, as if it were its \
+         next fragment (RFC 9260 §6.9)"
+    )).raise()
 }
 
 /// RFC 3758 §4.1 TR4: "Before transmitting or retransmitting a message for which a TSN is already assigned, the SCTP sender
 /// MUST evaluate the lifetime of the message." What comes so much later than a message behind it was sent again when it was
 /// older, for all take the same time on the way.
-fn judge_age(scene: &Scene<'_>) {
-    if scene.cell.subject != Subject::TimedByPeer {
-        return;
-    }
+fn judge_age(scene: &Scene<'_>, row: Row) {
+    let Reliability::Timed(lifetime) = row.policy else { return };
     let mut came = BTreeMap::new();
     scene.recorder.timed_chunks(|direction, at, chunk| {
         if let (Direction::In, Chunk::Data(data)) = (direction, chunk) {
@@ -313,7 +400,7 @@ fn judge_age(scene: &Scene<'_>) {
     });
     let (mut behind, mut late) = (Duration::MAX, 0);
     for at in came.values().rev() {
-        late += u32::from(at.saturating_sub(LIFETIME) > behind);
+        late += u32::from(at.saturating_sub(lifetime) > behind);
         behind = behind.min(*at);
     }
     if late > 0 {
