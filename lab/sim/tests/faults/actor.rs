@@ -607,6 +607,9 @@ impl Actor {
         let Some(stats) = endpoint.stats(id) else { return };
         let config = &self.plan.config;
         limits::check_memory(&mut self.ledger.borrow_mut(), local.end, &stats, config);
+        if endpoint.info(id).is_some_and(|info| info.nr_sack) {
+            self.ledger.borrow_mut().seen.insert("NR-SACKs");
+        }
         for path in endpoint.path_stats(id) {
             limits::check_path(&mut self.ledger.borrow_mut(), local.end, &path, config);
         }

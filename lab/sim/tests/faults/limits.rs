@@ -69,7 +69,8 @@ pub(crate) fn check_path(
     config: &AssociationConfig,
 ) {
     if path.counters.mtu_probes_sent > 0 {
-        ledger.seen.insert("path MTU probed");
+        let host = ledger.ends[end].host;
+        ledger.seen.insert(["path MTU probed", "path MTU probed by the other host"][host]);
     }
     let profile = &config.profile;
     // RFC 9260 §6.3.1 C6, C7 and §6.3.3 E2: RTO.Min <= RTO <= RTO.Max. C1: before the first

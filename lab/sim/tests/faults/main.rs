@@ -101,6 +101,8 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "message given up after a part was sent",
         "FORWARD TSN",
         "path MTU probed",
+        "path MTU probed by the other host",
+        "NR-SACKs",
         "both authenticate",
         "one end offers authentication",
         "key activated",
