@@ -162,8 +162,8 @@ impl Path {
 
     /// A probe of the path MTU has arrived.
     pub(crate) fn on_mtu_answer(&mut self, now: Time, info: HeartbeatInfo) {
-        let round_trip = self.rtt.round_trip();
-        self.change_mtu(|own, headers| own.on_answer(now, info, round_trip, headers));
+        let times = (self.rtt.round_trip(), self.rtt.least());
+        self.change_mtu(|own, headers| own.on_answer(now, info, times, headers));
         self.counters.mtu_probes_acked += 1;
     }
 

@@ -327,12 +327,14 @@ impl Mtu {
         &mut self,
         now: Time,
         info: HeartbeatInfo,
-        round_trip: Option<RoundTrip>,
+        (round_trip, least): (Option<RoundTrip>, Option<Duration>),
         headers: Headers,
     ) {
         let size = self.bytes;
-        let verdict = self.search.as_mut().and_then(|s| s.on_answer(now, info, size, round_trip));
-        self.follow(verdict, headers);
+        if let Some(search) = &mut self.search {
+            let verdict = search.on_answer(now, info, size, round_trip, least);
+            self.follow(verdict, headers);
+        }
     }
 
     /// RFC 8899 §4.3: packets larger than the base do not arrive.

@@ -21,8 +21,8 @@
 //! get through is never gone below.
 //!
 //! Where a link is slow, a large packet holds up all that is behind it, and a probe is one: what the answers to smaller
-//! ones took beyond the round trip, by as much as that varies, is a guess at how long it would be under way. None is sent of which that
-//! is more than a round trip, and [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
+//! ones took beyond the round trip, by as much as that varies, or beyond the shortest one if that is less, is a guess at how long
+//! it would be under way. None is sent of which that is more than a round trip, and [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
 
 //= RFC 6951 5.6-3
 mod data;
@@ -334,18 +334,21 @@ impl Search {
     }
 
     //= RFC 8899 3-7 3-22 3-23
-    /// The probe with `info` has arrived, where packets are of `size` today.
+    /// The probe with `info` has arrived, where packets are of `size` today, and no round trip took less than `least`.
     pub(super) fn on_answer(
         &mut self,
         now: Time,
         info: HeartbeatInfo,
         size: usize,
         round_trip: Option<RoundTrip>,
+        least: Option<Duration>,
     ) -> Option<Verdict> {
         let (probed, is_last) = self.probes.take(info)?;
         let [srtt, rttvar] = round_trip.map_or_else(Default::default, |r| [r.srtt, r.rttvar]);
+        let took = now.since(info.sent);
         // Where queues make the round trip, an answer may take less of it than SRTT without being quick.
-        let longer = now.since(info.sent).saturating_sub(srtt) + rttvar;
+        let longer = took.saturating_sub(srtt) + rttvar;
+        let longer = longer.min(took.saturating_sub(least.unwrap_or_default()));
         let per_byte = longer.as_nanos() as f64 / probed as f64;
         // What waits in queues is no property of the size: the least counts.
         let least = &mut self.cost.per_byte;

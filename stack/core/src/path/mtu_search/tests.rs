@@ -25,7 +25,8 @@ fn play(search: &mut Search, mut size: usize, real: usize, tells: bool) -> (usiz
         let back = now + RTT;
         if probe <= real {
             assert!(search.knows(info));
-            if let Some(Verdict::Fits(fits)) = search.on_answer(back, info, size, Some(TRIP)) {
+            if let Some(Verdict::Fits(fits)) = search.on_answer(back, info, size, Some(TRIP), None)
+            {
                 assert!(fits <= real && fits >= size);
                 size = fits;
             }
@@ -84,9 +85,9 @@ fn three_probes_in_a_row_end_the_search_for_ten_minutes() {
     assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
     // The answer to one of them comes late.
     let late = HeartbeatInfo { path: PathId(0), sent: ended, nonce: 100 };
-    assert_eq!(search.on_answer(now, late, size, Some(TRIP)), Some(Verdict::Fits(2002)));
+    assert_eq!(search.on_answer(now, late, size, Some(TRIP), None), Some(Verdict::Fits(2002)));
     assert_eq!(search.due(), Some(now), "and it goes on");
-    assert_eq!(search.on_answer(now, late, 2002, Some(TRIP)), None, "once");
+    assert_eq!(search.on_answer(now, late, 2002, Some(TRIP), None), None, "once");
 }
 
 //= RFC 8899 5.1.2-1
@@ -107,7 +108,7 @@ fn a_path_below_the_base_is_probed_ever_more_rarely() {
     }
     assert_eq!(narrow, 1);
     assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
-    assert_eq!(search.on_answer(now, sent[19], 512, Some(TRIP)), Some(Verdict::Fits(BASE)));
+    assert_eq!(search.on_answer(now, sent[19], 512, Some(TRIP), None), Some(Verdict::Fits(BASE)));
     assert_eq!(search.on_timer(now, BASE).1, Some(1500));
 }
 
@@ -126,7 +127,7 @@ fn what_routers_say_is_probed_and_not_believed() {
         search.on_sent(Time::ZERO, info(nonce), expected, TIMES);
         search.on_too_big(Time::ZERO, 1500, BASE);
         assert_eq!(search.due(), Some(Time::ZERO + SHORTEST_WAIT), "no news");
-        assert!(search.on_answer(Time::ZERO, info(nonce), BASE, Some(TRIP)).is_some());
+        assert!(search.on_answer(Time::ZERO, info(nonce), BASE, Some(TRIP), None).is_some());
     }
     assert_eq!(search.on_timer(Time::ZERO, 1432), (None, None), "nothing above");
 }
@@ -140,7 +141,7 @@ fn a_round_trip_is_between_probes_whatever_routers_say() {
     search.on_timer(Time::ZERO, BASE);
     search.on_sent(Time::ZERO, info(1), BASE, TIMES);
     let now = Time::ZERO + RTT;
-    search.on_answer(now, info(1), BASE, Some(TRIP));
+    search.on_answer(now, info(1), BASE, Some(TRIP), None);
     assert_eq!(search.due(), Some(now));
     assert_eq!(search.on_timer(now, BASE).1, Some(1500));
     search.on_sent(now, info(2), 1500, TIMES);
@@ -161,7 +162,7 @@ fn what_would_block_a_slow_link_is_not_probed() {
             let info = HeartbeatInfo { path: PathId(0), sent: now, nonce };
             search.on_sent(now, info, probe, TIMES);
             let link = Duration::from_micros(probe as u64 * 8_000 / kbps);
-            let verdict = search.on_answer(now + RTT + link, info, size, Some(TRIP));
+            let verdict = search.on_answer(now + RTT + link, info, size, Some(TRIP), None);
             let Some(Verdict::Fits(fits)) = verdict else { panic!("{verdict:?}") };
             size = fits;
         }
@@ -175,6 +176,7 @@ fn a_queue_does_not_hide_how_slow_the_link_is() {
     let mut search = Search::new(1500, 65_535);
     search.reach(Time::ZERO, true);
     let (mut size, mut most) = (BASE, 0);
+    let least = Some(Duration::from_millis(1_900));
     let [srtt, rttvar] = [5_300, 600].map(Duration::from_millis);
     for nonce in 0..100 {
         let now = search.due().unwrap();
@@ -184,7 +186,9 @@ fn a_queue_does_not_hide_how_slow_the_link_is() {
         search.on_sent(now, info, probe, [Some(srtt), Some(srtt + 4 * rttvar)]);
         let link = Duration::from_millis(1_800 + probe as u64);
         let round_trip = Some(RoundTrip { srtt, rttvar });
-        if let Some(Verdict::Fits(fits)) = search.on_answer(now + link, info, size, round_trip) {
+        if let Some(Verdict::Fits(fits)) =
+            search.on_answer(now + link, info, size, round_trip, least)
+        {
             size = fits;
         }
     }
@@ -212,7 +216,7 @@ fn padded(
         let info = HeartbeatInfo { path: PathId(0), sent: now, nonce };
         search.on_sent(now, info, probe, TIMES);
         if is_answered(probe, padding) {
-            let verdict = search.on_answer(now + RTT, info, size, Some(TRIP));
+            let verdict = search.on_answer(now + RTT, info, size, Some(TRIP), None);
             size = if let Some(Verdict::Fits(fits)) = verdict { fits } else { size };
         }
     }
