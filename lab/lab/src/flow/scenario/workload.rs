@@ -8,8 +8,9 @@ use tresse_sim::apps::{Bulk, Plan, ScheduledMessage};
 use super::source::End;
 use crate::flow::{Beside, Workload};
 
-/// How long a run goes on after its last message, where not all need arrive.
-const LAST_RECOVERY: Duration = Duration::from_secs(2);
+/// How long a run goes on after its last message, where not all need arrive: T3-rtx may expire some times in a row until what the
+/// last ones wait for has come through.
+const LAST_RECOVERY: Duration = Duration::from_secs(20);
 /// The stream of what is sent beside periodic messages.
 pub(super) const BESIDE: u16 = 1;
 
