@@ -103,6 +103,8 @@ pub struct Outgoing {
     pub labels: IpLabels,
     /// IP may fragment the packet, for what it carries was made for a larger path MTU
     /// (RFC 9260 §6.9), or that is below 512. Otherwise it leaves with DF set. Has no effect but on Linux.
+    /// A [`PacketSocket`] that cannot have it fragmented loses it each time: its associations need an MTU of what always gets
+    /// through.
     pub fragment: bool,
 }
 
