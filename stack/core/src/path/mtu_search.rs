@@ -22,7 +22,8 @@
 //!
 //! Where a link is slow, a large packet holds up all that is behind it, and a probe is one: what the answers to smaller
 //! ones took beyond the round trip, by as much as that varies, or beyond the shortest one if that is less, is a guess at how long
-//! it would be under way. None is sent of which that is more than a round trip, and [`LEAST_DETENTION`] at least. The configured MTU is not asked about.
+//! it would be under way. None is sent of which that is more than a round trip, and [`LEAST_DETENTION`] at least. The
+//! configured MTU is not asked about.
 
 //= RFC 6951 5.6-3
 mod data;
