@@ -1,21 +1,11 @@
 //! Messages that are passed over in a capture (RFC 3758).
 
 mod common;
+#[path = "common/summary.rs"]
+mod summary;
 
-use std::io::Cursor;
-
-use tresse_trace::capture::Capture;
-use tresse_trace::{Observer, Options, Summary, Trace};
+use summary::summary_of;
 use tresse_wire::{DataFlags, PacketWriter, Ppid, SkippedStream, Ssn, StreamId, Tsn};
-
-#[derive(Default)]
-struct Ended(Vec<Summary>);
-
-impl Observer for Ended {
-    fn ends(&mut self, summary: &Summary) {
-        self.0.push(summary.clone());
-    }
-}
 
 fn data(writer: &mut PacketWriter<'_>, n: u32) {
     let flags = DataFlags::UNFRAGMENTED;
@@ -39,11 +29,7 @@ fn delivered_behind(point: u32) -> u64 {
         packet(220 + u64::from(n), [1, 2], 8, &|w| data(w, n));
     }
     packet(230, [2, 1], 7, &|w| w.sack(Tsn(6), 65_536, [].into_iter(), [].into_iter()));
-    let mut ended = Ended::default();
-    let mut trace = Trace::new(Options::default());
-    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
-    trace.finish(&mut ended);
-    ended.0.pop().expect("an association").directions[0].streams[0].messages
+    summary_of(file).directions[0].streams[0].messages
 }
 
 #[test]

@@ -1,24 +1,14 @@
 //! Streams that begin again in a capture (RFC 6525).
 
 mod common;
+#[path = "common/summary.rs"]
+mod summary;
 
-use std::io::Cursor;
-
-use tresse_trace::capture::Capture;
-use tresse_trace::{Observer, Options, Summary, Trace};
+use summary::summary_of;
 use tresse_wire::{
     DataFlags, PacketWriter, ParameterWriter, Ppid, ReconfigurationResponse, ReconfigurationResult,
     RequestNumber, Ssn, StreamId, Tsn,
 };
-
-#[derive(Default)]
-struct Ended(Vec<Summary>);
-
-impl Observer for Ended {
-    fn ends(&mut self, summary: &Summary) {
-        self.0.push(summary.clone());
-    }
-}
 
 type Write<'a> = &'a dyn Fn(&mut PacketWriter<'_>);
 type Capturing<'a> = &'a mut dyn FnMut(u64, [u8; 2], u32, Write<'_>);
@@ -34,14 +24,6 @@ fn set_up(packet: Capturing<'_>) {
     packet(0, [2, 1], 7, &|w| w.init_ack(&common::init(8), &[]));
     packet(100, [1, 2], 8, &|w| w.cookie_echo(b"cookie"));
     packet(100, [2, 1], 7, &|w| w.cookie_ack());
-}
-
-fn summary_of(file: Vec<u8>) -> Summary {
-    let mut ended = Ended::default();
-    let mut trace = Trace::new(Options::default());
-    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
-    trace.finish(&mut ended);
-    ended.0.pop().expect("an association")
 }
 
 /// Six messages, a reset that is answered with this result, and two more of which the first comes 20 ms after the second.
