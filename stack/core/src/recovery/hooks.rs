@@ -422,10 +422,16 @@ impl Recovery {
         self.advisors.late_from(path, srtt, rttvar, spare).unwrap_or(Duration::MAX)
     }
 
-    /// Whether a new chunk, the last one that waits, asks for its SACK at once.
-    pub(crate) fn asks(&mut self, profile: &Profile, board: &Scoreboard, calm: bool) -> bool {
+    /// Whether a new chunk, the last one that waits or `alone` in a window that it fills, asks for its SACK at once.
+    pub(crate) fn asks(
+        &mut self,
+        profile: &Profile,
+        board: &Scoreboard,
+        alone: bool,
+        calm: bool,
+    ) -> bool {
         let thin = self.is_thin(board);
-        self.advisors.asks(profile, thin, calm)
+        self.advisors.asks(profile, thin, alone, calm)
     }
 
     /// Whether one does that is sent again for `cause`.

@@ -360,8 +360,8 @@ trait Advisor {
         false
     }
 
-    /// A new chunk, the last one that waits, asks for its SACK at once.
-    fn asks(&mut self, _profile: &Profile, _thin: bool, _calm: bool) -> bool {
+    /// A new chunk, the last one that waits or `alone` in a window that it fills, asks for its SACK at once.
+    fn asks(&mut self, _profile: &Profile, _thin: bool, _alone: bool, _calm: bool) -> bool {
         false
     }
     /// So does one that is sent again for `cause`.

@@ -274,8 +274,8 @@ macro_rules! advisors {
             }
 
             #[inline]
-            fn asks(&mut self, profile: &Profile, thin: bool, calm: bool) -> bool {
-                false $(|| self.$field.asks(profile, thin, calm))*
+            fn asks(&mut self, profile: &Profile, thin: bool, alone: bool, calm: bool) -> bool {
+                false $(|| self.$field.asks(profile, thin, alone, calm))*
             }
 
             fn asks_again(&self, profile: &Profile, cause: LossCause) -> bool {

@@ -33,7 +33,6 @@ impl Reconfiguration {
         direction: ResetDirection,
         streams: &[StreamId],
     ) -> Result<(), ReconfigurationError> {
-        self.may_ask()?;
         let set = StreamSet::of(streams.iter().copied());
         let (outgoing, incoming) = match direction {
             ResetDirection::Outgoing => (true, false),
@@ -50,6 +49,8 @@ impl Reconfiguration {
         if set.listed().len() > limit {
             return Err(ReconfigurationError::TooManyStreams { limit });
         }
+        // Last: what can never be done is no matter of waiting.
+        self.may_ask()?;
         let incoming = incoming.then(|| set.clone());
         let ask = Ask::Reset { outgoing: outgoing.then_some(set), incoming };
         self.begin(halves.sender, ask, None);
@@ -78,7 +79,6 @@ impl Reconfiguration {
         outgoing: u16,
         incoming: u16,
     ) -> Result<(), ReconfigurationError> {
-        self.may_ask()?;
         let inbound = halves.receiver.streams();
         // The request of the peer that adds incoming streams would be denied beyond our own limit.
         let (most, room) = (u16::MAX, cx.config.inbound_streams.saturating_sub(inbound));
@@ -90,6 +90,7 @@ impl Reconfiguration {
         if (outgoing, incoming) == (0, 0) {
             return Err(ReconfigurationError::Nothing);
         }
+        self.may_ask()?;
         self.begin(halves.sender, Ask::Add { outgoing, incoming }, None);
         Ok(())
     }

@@ -567,3 +567,27 @@ fn what_the_window_holds_back_is_worth_a_search() {
     let found = path(&mut pair, a);
     assert_eq!((found.mtu, found.counters.mtu_black_holes), (1500, 0));
 }
+
+#[test]
+fn a_window_of_one_large_packet_does_not_wait_for_delayed_sacks() {
+    let config = |profile: &str| {
+        let base = searching(9000);
+        AssociationConfig { profile: super::profile(profile, "").profile, ..base }
+    };
+    for (name, waits) in [("rfc9260", true), ("rfc9260+immediate-sack", false)] {
+        let mut pair = Pair::new(&config(name), 1);
+        let (a, z) = pair.connect(&config(name));
+        // Enough to begin the search, and too little at a time to open the window.
+        for _ in 0..10 {
+            pair.send(Side::A, a, 0, vec![0; 4000]);
+            pair.run(secs(1));
+        }
+        pair.run(secs(60));
+        let stats = path(&mut pair, a);
+        assert!((stats.mtu, stats.cwnd < 9000) == (9000, true), "{stats:?}");
+        pair.recv_all(Side::Z, z);
+        pair.send(Side::A, a, 0, vec![7; 50_000]);
+        pair.run(ms(150));
+        assert_eq!(pair.recv_all(Side::Z, z).is_empty(), waits, "{name}");
+    }
+}

@@ -16,6 +16,7 @@ use crate::recovery::{NewData, Sent};
 use crate::scoreboard::{ChunkState, Outstanding, Scoreboard};
 use crate::send::context::Context;
 use crate::send::gate::Gate;
+use crate::send::outbound::Outbound;
 use crate::send::zero_window;
 use crate::state::State;
 pub(super) use chunk::write_chunk;
@@ -197,14 +198,18 @@ impl Sender {
             let Some(mut chunk) = self.data.queue_mut().next(max_payload) else { break };
             let (stream, flags) = (chunk.stream, chunk.flags);
             carried.key = chunk.key;
+            // RFC 9260 §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner, and where a chunk fills the window.
             let last = self.data.queue().rests();
-            // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
-            let hurry = cx.state == State::ShutdownPending;
-            let calm = last && self.is_calm(cx, path);
-            let asks = last && (hurry || self.recovery.asks(cx.profile(), self.data.board(), calm));
+            let hurry = last && cx.state == State::ShutdownPending;
+            let alone = fills_window_alone(cx, &self.data, path, len);
+            let asks = hurry
+                || (last || alone) && {
+                    let calm = self.is_calm(cx, path);
+                    self.recovery.asks(cx.profile(), self.data.board(), alone, calm)
+                };
             let seq = self.data.board().next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
-            carried.asks_for_sack = asking.immediate;
+            carried.asks_for_sack |= asking.immediate;
             chunk.flags.immediate = false;
             let ends = (flags.beginning, flags.ending);
             let interleaved = self.data.board().is_interleaved();
@@ -213,7 +218,7 @@ impl Sender {
             if let Some(policy) = policy {
                 self.abandonment.note_policy(&mut self.data, seq, stream, policy, ends);
             }
-            self.note_new(cx, path, seq, len, probes_window, carried);
+            self.note_new(cx, path, (seq, len), (probes_window, asking.immediate), carried);
             if probes_window {
                 break;
             }
@@ -237,9 +242,8 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         path: PathId,
-        seq: u64,
-        bytes: usize,
-        probes_window: bool,
+        (seq, bytes): (u64, usize),
+        (probes_window, asks): (bool, bool),
         carried: &mut Carried,
     ) {
         let now = cx.now;
@@ -259,7 +263,6 @@ impl Sender {
         }
         let (size, end, calm) =
             (self.data.board().chunk_len(bytes), seq + 1, self.is_calm(cx, path));
-        let asks = carried.asks_for_sack;
         carried.new += 1;
         carried.bytes += size;
         carried.highest = carried.highest.max(seq);
@@ -338,4 +341,13 @@ impl Sender {
             cx.arm_t3(path, &self.zero_window);
         }
     }
+}
+
+/// Whether it is a new chunk with `len` bytes of user data that leaves no room in a window of one packet: no second packet follows
+/// that would bring its SACK.
+fn fills_window_alone(cx: &Context<'_>, data: &Outbound, path: PathId, len: usize) -> bool {
+    let before = data.flight(path) + data.header_len();
+    let filled = before + data.board().chunk_len(len);
+    let (window, packet) = (cx.strategy.window(&cx.paths[path]), cx.paths[path].pmdcs());
+    window <= packet && before < window && filled >= window
 }

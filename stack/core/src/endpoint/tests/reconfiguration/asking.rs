@@ -151,6 +151,10 @@ fn one_request_is_in_flight() {
     let outgoing = ResetDirection::Outgoing;
     assert_eq!(script.end.reset_streams(now, id, outgoing, &[]), refused);
     assert_eq!(script.end.add_streams(now, id, 1, 0), refused);
+    // What waiting does not help is said at once.
+    let none = script.end.reset_streams(now, id, outgoing, &[StreamId(60_000)]);
+    assert!(matches!(none, Err(ReconfigurationError::NoStream { stream: 60_000, .. })), "{none:?}");
+    assert_eq!(script.end.add_streams(now, id, 0, 0), Err(ReconfigurationError::Nothing));
     // What the peer asks for waits as well.
     send(&mut script, 1);
     script.sack(1, &[]);

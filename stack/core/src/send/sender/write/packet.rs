@@ -49,7 +49,7 @@ pub(super) struct Carried {
     pub(super) copies: u32,
     pub(super) cause: Option<LossCause>,
     pub(super) restart_t3: bool,
-    /// The last new chunk asks for a SACK at once.
+    /// A new chunk asks for a SACK at once.
     pub(super) asks_for_sack: bool,
     /// Bytes of DATA chunks.
     pub(super) bytes: usize,
