@@ -4,7 +4,7 @@ mod common;
 
 use std::io::Cursor;
 
-use tresse_trace::capture::Capture;
+use tresse_trace::capture::{Capture, Captures};
 use tresse_trace::listing::Listing;
 use tresse_trace::{Observer, Options, Summary, Totals, Trace};
 use tresse_wire::{DataFlags, Fsn, IData, Mid, PacketWriter, Ppid, Ssn, StreamId, Tsn};
@@ -146,4 +146,74 @@ fn a_listing_tells_i_data_from_data_and_what_is_not_acknowledged() {
     let (_, _, list) = read(capture(&[2]));
     assert!(list.contains("B>A SACK CUM ACK: none #GAP ACKs: 0\n"), "{list}");
     assert!(list.contains("A>B TSN: 2\n") && list.contains("A>B I-DATA TSN: 3\n"), "{list}");
+}
+
+/// A log of one end of an association: what it sends and receives, by the time in ms, its tag, and a chunk.
+fn log(ports: [u16; 2], packets: &[(f64, bool, u32, &str)]) -> Vec<u8> {
+    let mut text = format!(
+        r#"{{"trace":{{"common_fields":{{"local_port":{},"remote_port":{},"reference_time":{{"wall_clock_time":"2026-01-01T00:00:00.000Z"}}}}}}}}"#,
+        ports[0], ports[1]
+    );
+    for (ms, sent, tag, chunk) in packets {
+        let name = if *sent { "packet_sent" } else { "packet_received" };
+        text += &format!(
+            "\n\u{1e}{{\"time\":{ms},\"name\":\"sctp:{name}\",\"data\":{{\"remote\":\"127.0.0.1:0\",\"verification_tag\":{tag},\"chunks\":[{chunk}]}}}}"
+        );
+    }
+    format!("\u{1e}{text}\n").into_bytes()
+}
+
+#[test]
+fn logs_of_both_ends_tell_each_packet_once() {
+    let data = |tsn: u32| {
+        format!(
+            r#"{{"chunk_type":"DATA","length":66,"tsn":{tsn},"stream_id":0,"stream_sequence_number":{tsn},"ppid":0,"unordered":false,"beginning":true,"ending":true,"user_data_length":50}}"#
+        )
+    };
+    let sack = |tsn: u32| {
+        format!(
+            r#"{{"chunk_type":"SACK","length":16,"cumulative_tsn_ack":{tsn},"a_rwnd":10000,"gap_ack_blocks":[],"duplicate_tsns":[]}}"#
+        )
+    };
+    let init = |kind: &str, tag: u32| {
+        format!(
+            r#"{{"chunk_type":"{kind}","length":20,"initiate_tag":{tag},"a_rwnd":10000,"outbound_streams":1,"inbound_streams":1,"initial_tsn":0}}"#
+        )
+    };
+    let mut ends = [Vec::new(), Vec::new()];
+    for (at, from, tag, chunk) in [(0.0, 0, 0, init("INIT", 9)), (1.0, 1, 9, init("INIT ACK", 7))] {
+        ends[from].push((at, true, tag, chunk.clone()));
+        ends[1 - from].push((at + 1.0, false, tag, chunk));
+    }
+    for n in 0..5 {
+        let at = 10.0 + f64::from(n) * 20.0;
+        let (data, sack) = (data(n), sack(n));
+        for (end, late) in [(0, 5.0), (1, 0.0)] {
+            // The first end sends data, and gets its answers 5 ms after they have left.
+            ends[end].push((at + 5.0 - late, end == 0, 7, data.clone()));
+            ends[end].push((at + 5.0 + late, end == 1, 9, sack.clone()));
+        }
+    }
+    let log_of = |end: usize| {
+        let packets: Vec<_> = ends[end].iter().map(|p| (p.0, p.1, p.2, p.3.as_str())).collect();
+        log([[1000, 2000], [2000, 1000]][end], &packets)
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: Vec<_> = ["one.sqlog", "other.sqlog"].map(|name| folder.path().join(name)).into();
+    for (end, file) in files.iter().enumerate() {
+        std::fs::write(file, log_of(end)).expect("written");
+    }
+    for (files, arrived) in [(&files[..1], 0), (&files[..], 12)] {
+        let mut ended = Ended::default();
+        let mut trace = Trace::new(Options::default());
+        let names: Vec<&std::path::Path> = files.iter().map(AsRef::as_ref).collect();
+        let captures = Captures::open(&names).expect("logs");
+        trace.read(captures, &mut ended);
+        trace.finish(&mut ended);
+        let summary = ended.0.pop().expect("an association");
+        assert!(ended.0.is_empty());
+        assert_eq!((summary.packets, trace.totals().skipped.count(TWICE)), (12, arrived));
+        let data = summary.directions.iter().map(|d| (d.data, d.retransmitted));
+        assert_eq!(data.max(), Some((5, 0)));
+    }
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde_json::Value;
 use tresse_wire::{ChunkType, Ecn, IpHeaders, IpLabels};
 
-use super::record::{CUT, LinkType, Record};
+use super::record::{Bound, CUT, LinkType, Record};
 use super::window::Window;
 use crate::Skipped;
 use crate::sender::{Note, SenderState};
@@ -28,6 +28,8 @@ pub(super) struct Qlog {
     /// Tag of the packets that are sent.
     tag: Option<u32>,
     pub(super) packet: Vec<u8>,
+    /// Whether that packet left the endpoint or came to it.
+    bound: Option<Bound>,
     pub(super) note: Option<Note>,
 }
 
@@ -47,6 +49,7 @@ impl Qlog {
             ports: (port("local_port")?, port("remote_port")?),
             tag: None,
             packet: Vec::new(),
+            bound: None,
             note: None,
         })
     }
@@ -61,7 +64,7 @@ impl Qlog {
             };
             let event = value(&window.bytes()[text]);
             self.packet.clear();
-            self.note = None;
+            (self.bound, self.note) = (None, None);
             match event.as_ref().and_then(|event| Some((time(event)?, self.event(event)?))) {
                 Some((at, true)) => {
                     let at = self.epoch.saturating_add(at);
@@ -75,7 +78,7 @@ impl Qlog {
                         kept,
                         original,
                         id: 0,
-                        bound: None,
+                        bound: self.bound,
                         length,
                     });
                 }
@@ -108,6 +111,7 @@ impl Qlog {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
+        self.bound = Some(if sent { Bound::Out } else { Bound::In });
         let ((from, to), (source, destination)) = if sent {
             self.tag = Some(tag).filter(|tag| *tag != 0).or(self.tag);
             (self.ports, (local, remote.ip()))
