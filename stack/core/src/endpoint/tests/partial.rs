@@ -2,6 +2,7 @@
 
 mod again;
 mod farthest;
+mod gaps;
 mod room;
 
 use tresse_wire::{Chunk, SkippedStream};

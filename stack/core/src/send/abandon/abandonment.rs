@@ -155,9 +155,16 @@ impl Abandonment {
         counts.unwrap_or_default()
     }
 
-    /// Moves the Advanced.Peer.Ack.Point, as far as a chunk of `room` bytes tells; `true` if the peer is to be told of it.
-    pub(super) fn advance(&mut self, board: &Scoreboard, room: usize) -> bool {
-        self.0.as_mut().is_some_and(|kept| kept.forward.advance(board, room))
+    /// Moves the Advanced.Peer.Ack.Point, as far as chunks of `room` bytes tell; `true` if the peer is to be told of it. `wait`
+    /// says how long a path may take to answer.
+    pub(super) fn advance(
+        &mut self,
+        board: &Scoreboard,
+        room: usize,
+        now: Time,
+        wait: impl Fn(PathId) -> Duration,
+    ) -> bool {
+        self.0.as_mut().is_some_and(|kept| kept.forward.advance(board, room, now, wait))
     }
 
     /// Everything up to `cumulative` is acknowledged: the path whose answer that is, if it was asked for by FORWARD TSN, and
@@ -166,6 +173,13 @@ impl Abandonment {
         let kept = self.0.as_mut()?;
         kept.ledger.release(cumulative);
         kept.forward.on_ack(cumulative)
+    }
+
+    /// What the peer was said to have from the chunk `first` on, it may not have any more.
+    pub(super) fn look_again(&mut self, first: u64) {
+        if let Some(kept) = &mut self.0 {
+            kept.forward.look_again(first);
+        }
     }
 
     /// The peer has not got as far: it may not know. `wait` says how long a path may take to answer, and the longest that
@@ -216,25 +230,28 @@ impl Abandonment {
 
     //= RFC 8260 2.3.1-1 2.3.1-6 2.3.1-7
     //= RFC 3758 3.2-1 3.5-8 3.5-13 3.5-15 3.5-17 3.5-18
-    /// Writes a FORWARD TSN chunk into a packet on `path`: how far it goes, and how many streams it lists.
+    /// Writes the FORWARD TSN chunks into a packet on `path`. `wrote` is told of each how far it goes, and how many streams it
+    /// lists.
     pub(super) fn write(
         &mut self,
         writer: &mut PacketWriter<'_>,
         interleaved: bool,
-        now: Time,
-        path: PathId,
-    ) -> Option<(Tsn, usize)> {
-        let kept = self.0.as_mut()?;
-        let (point, messages) = kept.forward.chunk();
-        let (tsn, listed) = (Scoreboard::tsn(point), messages.len());
-        if interleaved {
-            writer.i_forward_tsn(tsn, messages);
-        } else {
-            let ssn = |mid: Mid| Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
-            let streams = messages.map(|m| SkippedStream { stream: m.stream, ssn: ssn(m.mid) });
-            writer.forward_tsn(tsn, streams);
+        (now, path): (Time, PathId),
+        mut wrote: impl FnMut(Tsn, usize),
+    ) -> bool {
+        let Some(kept) = &mut self.0 else { return false };
+        for (point, messages) in kept.forward.chunks() {
+            let (tsn, listed) = (Scoreboard::tsn(point), messages.len());
+            if interleaved {
+                writer.i_forward_tsn(tsn, messages);
+            } else {
+                let ssn = |mid: Mid| Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
+                let streams = messages.map(|m| SkippedStream { stream: m.stream, ssn: ssn(m.mid) });
+                writer.forward_tsn(tsn, streams);
+            }
+            wrote(tsn, listed);
         }
         kept.forward.on_sent(now, path);
-        Some((tsn, listed))
+        true
     }
 }

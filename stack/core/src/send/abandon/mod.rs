@@ -263,7 +263,8 @@ impl Abandonment {
     fn move_on(&mut self, cx: &Context<'_>, data: &Outbound) -> bool {
         // What fits any packet, a TIMESTAMP beside it.
         let room = data.room_for_payload(cx.paths) + data.header_len();
-        self.advance(data.board(), room)
+        let wait = |id: PathId| cx.paths[id].rtt.srtt().unwrap_or_default();
+        self.advance(data.board(), room, cx.now, wait)
     }
 
     //= RFC 3758 3.5-5 3.5-6 3.5-7
@@ -271,11 +272,14 @@ impl Abandonment {
     pub(in crate::send) fn forward_after_ack(
         &mut self,
         cx: &mut Context<'_>,
-        data: &Outbound,
+        data: &mut Outbound,
         outcome: &AckOutcome,
     ) {
         if self.is_none() {
             return;
+        }
+        if let Some(first) = outcome.reneged.iter().min() {
+            self.give_up_reneged(cx, data, outcome, *first);
         }
         let behind = self.move_on(cx, data);
         let (now, cumulative) = (cx.now, data.board().cumulative());
@@ -303,6 +307,23 @@ impl Abandonment {
             if let Some(sent) = sent {
                 cx.path_answered(path, sent);
                 cx.paths[path].address.on_ack(sent);
+            }
+        }
+    }
+
+    /// The peer dropped what it had said that it had, from the chunk `first` on: what would not be sent again is given up.
+    #[cold]
+    fn give_up_reneged(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &mut Outbound,
+        outcome: &AckOutcome,
+        first: u64,
+    ) {
+        self.look_again(first);
+        for seq in &outcome.reneged {
+            if data.board().get(*seq).is_some_and(Outstanding::is_over) {
+                self.give_up_sent(cx, data, *seq);
             }
         }
     }
@@ -335,7 +356,7 @@ impl Abandonment {
         is_abandoned
     }
 
-    /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`. Whether there was anything to tell.
+    /// Writes FORWARD TSN, which is due, into a packet on `path`. Whether there was anything to tell.
     pub(in crate::send) fn write_forward(
         &mut self,
         cx: &mut Context<'_>,
@@ -344,10 +365,9 @@ impl Abandonment {
         path: PathId,
     ) -> bool {
         let now = cx.now;
-        let written = self.write(writer, data.board().is_interleaved(), now, path);
-        let Some((tsn, streams)) = written else { return false };
-        cx.journal.stats.forward_tsns_sent += 1;
-        cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams });
-        true
+        self.write(writer, data.board().is_interleaved(), (now, path), |tsn, streams| {
+            cx.journal.stats.forward_tsns_sent += 1;
+            cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams });
+        })
     }
 }

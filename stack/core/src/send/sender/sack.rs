@@ -151,7 +151,7 @@ impl Sender {
         if cx.strategy.reschedules() {
             self.reschedule(cx);
         }
-        self.abandonment.forward_after_ack(cx, &self.data, &work.outcome);
+        self.abandonment.forward_after_ack(cx, &mut self.data, &work.outcome);
         self.update_timers(cx, &work.outcome);
         if self.data.board().is_empty() {
             self.zero_window.stop_probing();
