@@ -1,13 +1,15 @@
 //! Two endpoints in memory, one association, reliable ordered messages, 256 KiB windows: how many
 //! user bytes a second both ends together move on one core. No clock is waited for: packets
-//! arrive at once.
+//! arrive at once. Messages of several sizes as the defaults have it, and those of 1200 bytes with the extensions that do
+//! something to each packet, one at a time.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use tresse_core::wire::StreamId;
+use tresse_core::wire::{ChunkType, StreamId};
 use tresse_core::{
-    AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, Event,
+    AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, Event, Extensions,
     SendOptions, Time,
 };
 
@@ -25,12 +27,16 @@ const ADDRESSES: [IpAddr; 2] = [
 ];
 
 impl Pair {
-    fn new() -> Pair {
-        let association = AssociationConfig {
+    fn new(extensions: Extensions) -> Pair {
+        let mut association = AssociationConfig {
             send_buffer: 256 << 10,
             receive_buffer: 256 << 10,
+            extensions,
             ..AssociationConfig::default()
         };
+        if extensions.authentication {
+            Arc::make_mut(&mut association.authentication).chunks = vec![ChunkType::DATA];
+        }
         let mut ends = [0, 1].map(|i: usize| {
             let config = EndpointConfig {
                 local_addresses: vec![ADDRESSES[i]],
@@ -113,8 +119,28 @@ fn bench(c: &mut Criterion) {
         let count = (4 << 20) / size;
         group.throughput(Throughput::Bytes((count * size) as u64));
         group.bench_with_input(BenchmarkId::from_parameter(size), &size, |b, size| {
-            let mut pair = Pair::new();
+            let mut pair = Pair::new(Extensions::default());
             let message = Bytes::from(vec![7; *size]);
+            b.iter(|| pair.transfer(&message, count));
+        });
+    }
+    group.finish();
+
+    let mut group = c.benchmark_group("extensions");
+    let (message, count) = (Bytes::from(vec![7; 1200]), (4 << 20) / 1200);
+    group.throughput(Throughput::Bytes((count * message.len()) as u64));
+    let none = Extensions::NONE;
+    for (name, extensions) in [
+        ("none", none),
+        ("default", Extensions::default()),
+        ("zero_checksum", Extensions { zero_checksum: true, ..none }),
+        ("interleaving", Extensions { interleaving: true, ..none }),
+        ("authentication", Extensions { authentication: true, ..none }),
+        ("ecn", Extensions { ecn: true, ..none }),
+        ("packet_drop_reports", Extensions { packet_drop_reports: true, ..none }),
+    ] {
+        group.bench_function(name, |b| {
+            let mut pair = Pair::new(extensions);
             b.iter(|| pair.transfer(&message, count));
         });
     }
