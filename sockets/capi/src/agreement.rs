@@ -150,6 +150,7 @@ const LAYOUTS: &[Layout] = &[
     layout!(SCTP_PLPMTUD_PROBE_INTERVAL, sctp_probeinterval, spi_assoc_id),
     layout!(SCTP_EXPLICIT_EOR, c_int),
     layout!(SCTP_USE_EXT_RCVINFO, c_int),
+    layout!(SCTP_PKTDROP_SUPPORTED, sctp_assoc_value, assoc_id),
 ];
 
 #[test]

@@ -74,6 +74,7 @@ pub const SCTP_PLPMTUD_PROBE_INTERVAL: i32 = 133;
 /// Those that Linux does not have: 1000 and FreeBSD's numbers.
 pub const SCTP_EXPLICIT_EOR: i32 = 1027;
 pub const SCTP_USE_EXT_RCVINFO: i32 = 1031;
+pub const SCTP_PKTDROP_SUPPORTED: i32 = 1049;
 
 /// Stream schedulers (RFC 8260 §4.3.2). That per packet is one that Linux does not have.
 pub const SCTP_SS_DEFAULT: i32 = 0;

@@ -95,6 +95,7 @@ pub mod name {
         // Linux has no numbers for these: 1000 and those of FreeBSD, which Linux has given to others.
         EXPLICIT_EOR = 1027,
         USE_EXT_RCVINFO = 1031,
+        PKTDROP_SUPPORTED = 1049,
     }
 
     // How libsctp calls the kernel: functions of the API, which has no such options.
@@ -195,6 +196,7 @@ pub fn association_at(option: i32, len: usize) -> Option<usize> {
         | name::ASCONF_SUPPORTED
         | name::AUTH_SUPPORTED
         | name::ECN_SUPPORTED
+        | name::PKTDROP_SUPPORTED
         | name::EXPOSE_POTENTIALLY_FAILED_STATE
         | name::REMOTE_UDP_ENCAPS_PORT
         | name::PLPMTUD_PROBE_INTERVAL => 0,
@@ -247,6 +249,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         | name::AUTH_SUPPORTED
         | name::ASCONF_SUPPORTED
         | name::ECN_SUPPORTED
+        | name::PKTDROP_SUPPORTED
         | name::ENABLE_STREAM_RESET
         | name::ADD_STREAMS
         | name::EXPOSE_POTENTIALLY_FAILED_STATE

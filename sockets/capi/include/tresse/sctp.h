@@ -182,6 +182,8 @@ extern "C" {
 
 #define SCTP_USE_EXT_RCVINFO 1031
 
+#define SCTP_PKTDROP_SUPPORTED 1049
+
 /**
  * Stream schedulers (RFC 8260 §4.3.2). That per packet is one that Linux does not have.
  */

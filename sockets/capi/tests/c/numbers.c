@@ -3,6 +3,10 @@
 
 #include "test.h"
 
+#ifdef TEST_LKSCTP
+#define SCTP_PKTDROP_SUPPORTED 1049
+#endif
+
 enum { PORT = 5047 };
 
 /* An option that can be read, where its value has the association, and how long it is. */
@@ -54,6 +58,7 @@ static const struct option options[] = {
 	OPTION(SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, struct sctp_assoc_value, assoc_id),
 	OPTION(SCTP_REMOTE_UDP_ENCAPS_PORT, struct sctp_udpencaps, sue_assoc_id),
 	OPTION(SCTP_PLPMTUD_PROBE_INTERVAL, struct sctp_probeinterval, spi_assoc_id),
+	OPTION(SCTP_PKTDROP_SUPPORTED, struct sctp_assoc_value, assoc_id),
 };
 
 static struct sockaddr_storage peer;
@@ -90,10 +95,17 @@ int main(int argc, char **argv)
 	struct sctp_assoc_value pair = { SCTP_FUTURE_ASSOC, 1 };
 	CHECK(setsockopt(server, IPPROTO_SCTP, SCTP_AUTH_SUPPORTED, &pair, sizeof pair) == 0);
 	CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_SUPPORTED, &pair, sizeof pair) == 0);
+	CHECK(setsockopt(server, IPPROTO_SCTP, SCTP_PKTDROP_SUPPORTED, &pair, sizeof pair) == 0);
+	CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_PKTDROP_SUPPORTED, &pair, sizeof pair) == 0);
 	socklen_t len = name(&peer, loopback, PORT);
 	CHECK(bind(server, (struct sockaddr *)&peer, len) == 0 && listen(server, 5) == 0);
 	sctp_assoc_t id = 0;
 	CHECK(sctp_connectx(client, (struct sockaddr *)&peer, 1, &id) == 0 && id > SCTP_ALL_ASSOC);
+
+	struct sctp_assoc_value agreed = { id, 0 };
+	len = sizeof agreed;
+	CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_PKTDROP_SUPPORTED, &agreed, &len) == 0);
+	CHECK(agreed.assoc_id == id && agreed.assoc_value == 1);
 
 	int wrong = 0;
 	for (size_t n = 0; n < sizeof options / sizeof *options; n++) {

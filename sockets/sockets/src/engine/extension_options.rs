@@ -15,6 +15,7 @@ fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
         name::AUTH_SUPPORTED => &mut extensions.authentication,
         name::ASCONF_SUPPORTED => &mut extensions.address_reconfiguration,
         name::ECN_SUPPORTED => &mut extensions.ecn,
+        name::PKTDROP_SUPPORTED => &mut extensions.packet_drop_reports,
         _ => &mut extensions.stream_reconfiguration,
     }
 }

@@ -87,6 +87,7 @@ impl Engine {
             | name::INTERLEAVING_SUPPORTED
             | name::ASCONF_SUPPORTED
             | name::ECN_SUPPORTED
+            | name::PKTDROP_SUPPORTED
             | name::AUTH_SUPPORTED => {
                 return self.supported(id, option, given);
             }

@@ -47,6 +47,7 @@ impl Engine {
                 | name::INTERLEAVING_SUPPORTED
                 | name::ASCONF_SUPPORTED
                 | name::ECN_SUPPORTED
+                | name::PKTDROP_SUPPORTED
                 | name::AUTH_SUPPORTED => self.set_supported(id, option, value),
                 _ => self.set_sctp(id, option, value),
             },

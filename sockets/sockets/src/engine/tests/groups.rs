@@ -31,6 +31,7 @@ const OPTIONS: &[(i32, usize, usize, bool)] = &[
     (131, 8, 0, false),   // SCTP_EXPOSE_POTENTIALLY_FAILED_STATE
     (132, 144, 0, false), // SCTP_REMOTE_UDP_ENCAPS_PORT
     (133, 144, 0, false), // SCTP_PLPMTUD_PROBE_INTERVAL
+    (1049, 8, 0, false),  // SCTP_PKTDROP_SUPPORTED
 ];
 
 #[test]
