@@ -50,6 +50,54 @@ static void reset_all(peer_socket sock)
 	usleep(300000);
 }
 
+/* How often the other end has refused what it was asked for. */
+static _Atomic unsigned denials;
+
+/* RFC 6525 §6.1.1, §6.1.3: what became of a request of ours, or what the other end has done. */
+static void on_reconfiguration(const union sctp_notification *note)
+{
+	const struct sctp_stream_reset_event *reset = &note->sn_strreset_event;
+	const struct sctp_stream_change_event *change = &note->sn_strchange_event;
+	bool resets = note->sn_header.sn_type == SCTP_STREAM_RESET_EVENT;
+	bool denied = resets ? reset->strreset_flags & SCTP_STREAM_RESET_DENIED :
+	    change->strchange_flags & SCTP_STREAM_CHANGE_DENIED;
+
+	if (!denied)
+		fail("%s was not denied", resets ? "a reset" : "a change of streams");
+	printf("DENIED %s\n", resets ? "a reset" : "more streams");
+	fflush(stdout);
+	denials++;
+}
+
+/* Asks for resets in both directions and for more streams, one after the other, and is denied all of that. */
+static void be_denied(peer_socket sock)
+{
+	struct sctp_add_streams more = { .sas_outstrms = 1 };
+
+	for (unsigned request = 0; request < 3; request++) {
+		if (request < 2)
+			reset(sock, request == 0);
+		else if (stack_set(sock, SCTP_ADD_STREAMS, &more, sizeof(more)) != 0)
+			fail("more streams: %s", strerror(errno));
+		while (denials <= request)
+			usleep(1000);
+	}
+}
+
+/* Hears what becomes of requests. */
+static void hear_of_changes(peer_socket sock)
+{
+	static const uint16_t types[] = { SCTP_STREAM_RESET_EVENT, SCTP_STREAM_CHANGE_EVENT };
+
+	for (size_t i = 0; options.denied_at != UINT64_MAX && i < 2; i++) {
+		struct sctp_event event = {
+			.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = types[i], .se_on = 1,
+		};
+		if (stack_set(sock, SCTP_EVENT, &event, sizeof(event)) != 0)
+			fail("event %#x: %s", types[i], strerror(errno));
+	}
+}
+
 /* RFC 7496 §3.2: when a message is given up. */
 static void choose_policy(struct sctp_prinfo *policy, uint64_t index)
 {
@@ -97,42 +145,86 @@ static void activate_key(peer_socket sock, uint16_t number)
 		fail("key %u: %s", number, strerror(errno));
 }
 
+/* RFC 6458 §8.3.2: a key of the endpoint, or, once there is an association, of that. */
+static void set_key(peer_socket sock, uint16_t number, const char *secret)
+{
+	union {
+		struct sctp_authkey key;
+		uint8_t room[sizeof(struct sctp_authkey) + 64];
+	} one = { .key = { .sca_keynumber = number, .sca_keylength = (uint16_t)strlen(secret) } };
+
+	memcpy(one.key.sca_key, secret, strlen(secret));
+	if (stack_set(sock, SCTP_AUTH_KEY, &one, (socklen_t)(sizeof(one.key) + strlen(secret))) != 0)
+		fail("key %u: %s", number, strerror(errno));
+}
+
+/* Nothing is authenticated with a key any more that was deactivated. */
+static _Atomic bool key_is_free;
+
+/* RFC 6458 §6.1.8 */
+static void on_key(const union sctp_notification *note)
+{
+	/* The union has another name for it in each stack. */
+	const struct sctp_authkey_event *event = (const struct sctp_authkey_event *)note;
+
+	key_is_free |= event->auth_indication == SCTP_AUTH_FREE_KEY;
+}
+
+/* RFC 6458 §8.3.4, §8.3.5: key 1 is used no more, and then it is no more. */
+static void delete_key(peer_socket sock)
+{
+	struct sctp_authkeyid key = { .scact_keynumber = 1 };
+
+	if (stack_set(sock, SCTP_AUTH_DEACTIVATE_KEY, &key, sizeof(key)) != 0)
+		fail("key 1 stays active: %s", strerror(errno));
+	while (!key_is_free)
+		usleep(1000);
+	if (stack_set(sock, SCTP_AUTH_DELETE_KEY, &key, sizeof(key)) != 0)
+		fail("key 1 stays: %s", strerror(errno));
+	if (stack_set(sock, SCTP_AUTH_ACTIVE_KEY, &key, sizeof(key)) == 0)
+		fail("key 1 is still there");
+	puts("DELETED 1");
+	fflush(stdout);
+}
+
+static const char *const secrets[] = { "the first secret", "the second secret" };
+
 /* DATA is taken with an HMAC only, and there are two keys; the first one is active. */
-__attribute__((unused))
 static void authenticate(peer_socket sock)
 {
-	static const char *const secrets[] = { "the first secret", "the second secret" };
 	struct sctp_assoc_value offer = { .assoc_value = 1 };
 	struct sctp_authchunk data = { .sauth_chunk = 0 };
+	struct sctp_event keys = {
+		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_AUTHENTICATION_EVENT, .se_on = 1,
+	};
+	uint32_t count = with("sha-1") ? 1 : 2;
 	union {
 		struct sctp_hmacalgo list;
 		uint8_t room[sizeof(struct sctp_hmacalgo) + 2 * sizeof(uint16_t)];
-	} hmacs = { .list = { .shmac_number_of_idents = 2 } };
+	} hmacs = { .list = { .shmac_number_of_idents = count } };
 
 	if (!with("auth"))
 		return;
 	/* RFC 4895 §6.1: nobody may leave SHA-1 out. The other end takes the first one that it knows. */
 	hmacs.list.shmac_idents[0] = SCTP_AUTH_HMAC_ID_SHA256;
-	hmacs.list.shmac_idents[1] = SCTP_AUTH_HMAC_ID_SHA1;
+	hmacs.list.shmac_idents[count - 1] = SCTP_AUTH_HMAC_ID_SHA1;
 	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &offer, sizeof(offer)) != 0 ||
 	    (PEER_SHA_256 && stack_set(sock, SCTP_HMAC_IDENT, &hmacs,
-	        (socklen_t)(sizeof(hmacs.list) + 2 * sizeof(uint16_t))) != 0) ||
+	        (socklen_t)(sizeof(hmacs.list) + count * sizeof(uint16_t))) != 0) ||
 	    stack_set(sock, SCTP_AUTH_CHUNK, &data, sizeof(data)) != 0)
 		fail("authentication: %s", strerror(errno));
-	for (uint16_t i = 0; i < 2; i++) {
-		union {
-			struct sctp_authkey key;
-			uint8_t room[sizeof(struct sctp_authkey) + 32];
-		} one = { .key = {
-			.sca_keynumber = i + 1u, .sca_keylength = (uint16_t)strlen(secrets[i]),
-		} };
-
-		memcpy(one.key.sca_key, secrets[i], strlen(secrets[i]));
-		if (stack_set(sock, SCTP_AUTH_KEY, &one,
-		    (socklen_t)(sizeof(one.key) + strlen(secrets[i]))) != 0)
-			fail("key %d: %s", i + 1, strerror(errno));
-	}
+	set_key(sock, 1, secrets[0]);
+	set_key(sock, 2, options.association_key ? "not that of the association" : secrets[1]);
 	activate_key(sock, 1);
+	if (options.delete_key_at != UINT64_MAX && stack_set(sock, SCTP_EVENT, &keys, sizeof(keys)) != 0)
+		fail("the event of keys: %s", strerror(errno));
+}
+
+/* What the association has in the place of its endpoint's. */
+static void authenticate_association(peer_socket sock)
+{
+	if (options.association_key)
+		set_key(sock, 2, secrets[1]);
 }
 
 #ifndef SCTP_ASCONF_SUPPORTED

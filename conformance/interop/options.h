@@ -42,8 +42,11 @@ struct options {
 	bool add_streams;         /* this side asks for the rest, in both directions */
 	uint64_t reset_at;        /* before this message its streams begin again */
 	uint64_t ask_reset_at;    /* before this one it asks the other end to let its streams begin again */
+	uint64_t denied_at;       /* before this one it asks for all of that and for more streams, and is denied it */
 	uint64_t reset_all_at;    /* before this one all streams of both directions begin again, and the TSNs */
 	uint64_t change_key_at;   /* from this message on it authenticates with key 2 (RFC 4895) */
+	uint64_t delete_key_at;   /* before this one key 1 is deactivated and deleted; it receives meanwhile */
+	bool association_key;     /* key 2 of the endpoint is another one, and that of the association the right one */
 	uint64_t readdress_at;    /* from this message on its addresses change, step by step (RFC 5061) */
 	uint32_t lifetime;        /* milliseconds after which a message is given up (RFC 3758) */
 	uint32_t retransmissions; /* after how many it is (RFC 7496) */
@@ -67,7 +70,8 @@ static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
 	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
 	.reset_at = UINT64_MAX, .ask_reset_at = UINT64_MAX, .reset_all_at = UINT64_MAX, .change_key_at = UINT64_MAX,
-	.readdress_at = UINT64_MAX,
+	.readdress_at = UINT64_MAX, .denied_at = UINT64_MAX,
+	.delete_key_at = UINT64_MAX,
 };
 
 __attribute__((noreturn))
@@ -91,8 +95,11 @@ static void usage(const char *problem)
 	    "  --add-streams        ask for the rest, in both directions\n"
 	    "  --reset-at N         before message N its streams begin again\n"
 	    "  --ask-reset-at N     before message N it asks the other end to reset its streams\n"
+	    "  --denied-at N        before message N it asks for all of that and for a stream more, and is denied it\n"
 	    "  --reset-all-at N     before message N all streams of both directions begin again, and the TSNs\n"
 	    "  --change-key-at N    from message N on it authenticates with key 2\n"
+	    "  --delete-key-at N    before message N it deactivates and deletes key 1\n"
+	    "  --association-key    the right key 2 is that of the association, not that of the endpoint\n"
 	    "  --readdress-at N     from message N on its addresses change, a step every 100 messages\n"
 	    "  --lifetime MS        give up messages that are older, but for the last one of each stream\n"
 	    "  --retransmissions N  give up messages that would be sent again more often\n"
@@ -187,7 +194,8 @@ static void parse(int argc, char **argv)
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
 		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
 		{ "uneven", 0, 0, 'v' }, { "by-stream", 0, 0, 'q' }, { "scheduler", 1, 0, 'C' },
-		{ "reset-all-at", 1, 0, 'W' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
+		{ "reset-all-at", 1, 0, 'W' }, { "denied-at", 1, 0, 'G' },
+		{ "delete-key-at", 1, 0, 'k' }, { "association-key", 0, 0, 'j' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
 		{ "expect-restart", 0, 0, 'R' }, { "fast-failover", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -228,6 +236,9 @@ static void parse(int argc, char **argv)
 		case 'D': options.add_streams = true; break;
 		case 'T': options.reset_at = number(0, most); break;
 		case 'Q': options.ask_reset_at = number(0, most); break;
+		case 'k': options.delete_key_at = number(0, most); break;
+		case 'j': options.association_key = true; break;
+		case 'G': options.denied_at = number(0, most); break;
 		case 'W': options.reset_all_at = number(0, most); break;
 		case 'z': options.send_buffer = (uint32_t)number(1000, most); break;
 		case 'y':

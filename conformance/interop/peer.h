@@ -26,6 +26,8 @@
  *   READY ...                        a server listens
  *   UP out=... in=...                the association is established
  *   QUEUED                           all messages of --by-stream are sent, as far as the program goes
+ *   DENIED ...                       the other end refuses what --denied-at asks for
+ *   DELETED 1                        the key of that number, by --delete-key-at
  *   RESTART                          the peer restarted, as --expect-restart expects
  *   OK received=... messages=... sum=... sent=... end=shutdown|aborted      exit code 0
  *   FAIL reason                      exit code 1, or 3 when --timeout ran out
@@ -69,6 +71,7 @@ struct part {
 
 /* setsockopt of the stack at the level of SCTP; fails the test if it does. */
 static void set_option(peer_socket sock, int name, const void *value, socklen_t length);
+static void hear_of_changes(peer_socket sock);
 
 /* What every socket of a peer wants: its streams, and to be told of messages and of the end. */
 static void set_common_options(peer_socket sock, sa_family_t address_family)
@@ -92,6 +95,7 @@ static void set_common_options(peer_socket sock, sa_family_t address_family)
 	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
 	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
 	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	hear_of_changes(sock);
 	if (options.no_delay)
 		set_option(sock, SCTP_NODELAY, &on, sizeof(on));
 	paths.spp_address.ss_family = address_family;
@@ -214,7 +218,8 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 	ssize_t sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
 
 	/* A stream that is being reset may take nothing. */
-	while (sent < 0 && errno == EAGAIN && (options.reset_at <= index || options.reset_all_at <= index)) {
+	while (sent < 0 && errno == EAGAIN && (options.reset_at <= index || options.reset_all_at <= index ||
+	    options.denied_at <= index)) {
 		usleep(1000);
 		sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
 	}
@@ -272,10 +277,14 @@ static void *send_all(void *argument)
 			pace(&start, n);
 		if (i == options.reset_at || i == options.ask_reset_at)
 			reset(sock, i == options.reset_at);
+		if (i == options.denied_at)
+			be_denied(sock);
 		if (i == options.reset_all_at)
 			reset_all(sock);
 		if (i == options.change_key_at)
 			activate_key(sock, 2);
+		if (i == options.delete_key_at)
+			delete_key(sock);
 		if (i >= options.readdress_at && (i - options.readdress_at) % 100 == 0)
 			readdress(sock, (i - options.readdress_at) / 100);
 		if (!send_message(sock, message, message_size(i), i, flags))
@@ -308,6 +317,10 @@ static void begin(struct received *got)
 /* Returns how the association ended, or END_NONE while it lives. */
 static enum end on_notification(const union sctp_notification *note, struct received *got)
 {
+	if (note->sn_header.sn_type == SCTP_STREAM_RESET_EVENT || note->sn_header.sn_type == SCTP_STREAM_CHANGE_EVENT)
+		on_reconfiguration(note);
+	if (note->sn_header.sn_type == SCTP_AUTHENTICATION_EVENT)
+		on_key(note);
 	if (note->sn_header.sn_type != SCTP_ASSOC_CHANGE)
 		return END_NONE;
 	const struct sctp_assoc_change *change = &note->sn_assoc_change;
@@ -449,6 +462,7 @@ int main(int argc, char **argv)
 	begin(&got);
 	start_stack();
 	peer_socket sock = establish();
+	authenticate_association(sock);
 	enum end end = exchange(sock, &got);
 	enum end wanted = options.close == END_ABORT ? END_ABORT : options.expect;
 	if (end != wanted)

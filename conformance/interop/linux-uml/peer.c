@@ -23,7 +23,7 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn, mtu-search"
+#define PEER_FEATURES "reset, deny-changes, auth, sha-1, interleaving, asconf, ecn, mtu-search"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "nr-sack", "no NR-SACK chunks" }, \
@@ -138,10 +138,10 @@ static void allow_resets(int sock)
 		    SCTP_ENABLE_CHANGE_ASSOC_REQ,
 	};
 
-	if (!with("reset"))
-		return;
-	set_option(sock, SCTP_RECONFIG_SUPPORTED, &offer, sizeof(offer));
-	set_option(sock, SCTP_ENABLE_STREAM_RESET, &all, sizeof(all));
+	if (with("reset") || with("deny-changes"))
+		set_option(sock, SCTP_RECONFIG_SUPPORTED, &offer, sizeof(offer));
+	if (with("reset"))
+		set_option(sock, SCTP_ENABLE_STREAM_RESET, &all, sizeof(all));
 }
 
 /* Beyond net.core.wmem_max where that is allowed. */

@@ -43,7 +43,7 @@ type options struct {
 	expectRestart, fastFailover    bool
 	closing, with                  string
 	initialStreams                 int
-	resetAt                        int64
+	resetAt, deniedAt              int64
 	lifetime, retransmissions      int64
 	partial                        bool
 	first                          int
@@ -106,11 +106,14 @@ func parse(arguments []string) *options {
 	flags.StringVar(&o.with, "with", "", "features: interleaving or zero-checksum")
 	flags.IntVar(&o.initialStreams, "initial-streams", 0, "with which the association begins; pion names all it has")
 	flags.Int64Var(&o.resetAt, "reset-at", -1, "before this message the streams begin again")
+	flags.Int64Var(&o.deniedAt, "denied-at", -1, "before this message a stream without data is to begin again, and does not")
 	flags.Int64Var(&o.lifetime, "lifetime", -1, "milliseconds after which messages are given up")
 	flags.Int64Var(&o.retransmissions, "retransmissions", -1, "after how many of them messages are given up")
 	flags.BoolVar(&o.partial, "partial", false, "what comes may lack messages, but for the last one of each stream")
 	askResetAt := flags.Int64("ask-reset-at", -1, "ask the other end to reset its streams")
 	flags.Int64("change-key-at", -1, "before which message it changes its key")
+	flags.Int64("delete-key-at", -1, "before which message it deletes one")
+	flags.Bool("association-key", false, "whether the association has another one than the endpoint")
 	flags.Int64("readdress-at", -1, "before which message its addresses change")
 	resetAllAt := flags.Int64("reset-all-at", -1, "have everything begin again")
 	priorities := flags.String("priorities", "", "what a full buffer gives up")
@@ -212,7 +215,9 @@ func check(o *options) {
 		unsupported("pion/sctp has no failover")
 	case o.port != sctpPort || o.peerPort != sctpPort:
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")
-	case o.with == "auth":
+	case o.with == "deny-changes":
+		unsupported("pion/sctp has no call that denies changes of streams (RFC 6525 §6.3.1)")
+	case o.with == "auth", o.with == "auth,sha-1":
 		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
 	case o.with == "mtu-search":
 		unsupported("pion/sctp has no call that searches the path MTU with probes (RFC 8899)")
@@ -381,6 +386,18 @@ func (p *peer) reset() {
 	p.open()
 }
 
+// beDenied asks for the reset of a stream that carries no data: a closed one pion does not open again before both halves
+// are reset. Its application is not told what became of that.
+func (p *peer) beDenied() {
+	stream, err := p.association.OpenStream(uint16(p.options.streams), 0)
+	if err != nil {
+		fail("the stream to be reset: %v", err)
+	}
+	if err := stream.Close(); err != nil {
+		fail("the reset: %v", err)
+	}
+}
+
 // stream waits for one that the peer opened at the same moment.
 func (p *peer) stream(number uint16) *sctp.Stream {
 	for {
@@ -415,6 +432,9 @@ func (p *peer) sendAll() {
 		time.Sleep(time.Until(start.Add(due)))
 		if int64(index) == p.resetAt {
 			p.reset()
+		}
+		if int64(index) == p.deniedAt {
+			p.beDenied()
 		}
 		message := room[:p.sizeOf(index)]
 		fill(message, index)

@@ -18,7 +18,7 @@ typedef struct socket *peer_socket;
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf, ecn, packet-drop-reports"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, deny-changes, auth, sha-1, interleaving, asconf, ecn, packet-drop-reports"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "mtu-search", "no call that searches the path MTU with probes (RFC 8899)" }

@@ -156,9 +156,14 @@ impl Bench {
             // The guest reaches the host at another address than its processes reach each other.
             let guest = [sender, receiver].contains(&End::Linux);
             let here = if guest { [10, 99, 0, 1].into() } else { Ipv4Addr::LOCALHOST.into() };
-            let relay =
-                Relay::start(here, server.address, [link.clone(), link], u64::from_ne_bytes(seed))
-                    .expect("the address is ours");
+            let relay = Relay::start(
+                here,
+                server.address,
+                [link.clone(), link],
+                u64::from_ne_bytes(seed),
+                None,
+            )
+            .expect("the address is ours");
             let seconds = self.run(sender, SocketAddr::new(here, relay.port()), port, server).await;
             let [to_server, to_client] = relay.stop();
             assert!(to_server.dropped() > 0, "the network lost nothing");

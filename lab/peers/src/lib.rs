@@ -32,5 +32,5 @@ pub use peer::{
     Peer, PeerProgram, PeerReport, Silence, Unavailable, Unsupported, Words, conformance, skipped,
 };
 pub use ports::free_udp_port;
-pub use relay::{Direction, Relay};
+pub use relay::{Direction, Meddler, Relay};
 pub use stack::Stack;

@@ -1,8 +1,10 @@
 //! A network in real time between two hosts that speak UDP: every datagram goes through a link of
 //! `tresse-netem`, one for each direction.
 
+use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -28,6 +30,12 @@ pub enum Direction {
     ToClient,
 }
 
+/// Somebody on the way who looks at every datagram before its link takes it.
+pub trait Meddler: Debug + Send + Sync {
+    /// Whether it goes on; it may have been changed.
+    fn pass(&self, direction: Direction, datagram: &mut Vec<u8>) -> bool;
+}
+
 /// A running relay; it ends when this value is dropped.
 ///
 /// Packets that end an association gracefully (SHUTDOWN ACK, SHUTDOWN COMPLETE) are spared: whoever
@@ -42,7 +50,8 @@ pub struct Relay {
 impl Relay {
     /// Starts a thread, in the network namespace of the caller, that passes datagrams on between the
     /// server at `server` and a client that sends to `address` at [`port`](Relay::port). `links` are
-    /// those to the server and to the client; `seed` makes their random decisions.
+    /// those to the server and to the client; `seed` makes their random decisions. What the `meddler` takes away never
+    /// comes to them.
     ///
     /// # Errors
     /// Those of binding sockets to `address`.
@@ -54,6 +63,7 @@ impl Relay {
         server: SocketAddr,
         links: [LinkConfig; 2],
         seed: u64,
+        meddler: Option<Arc<dyn Meddler>>,
     ) -> io::Result<Relay> {
         let bind = || -> io::Result<std::net::UdpSocket> {
             let socket = std::net::UdpSocket::bind((address, 0))?;
@@ -70,8 +80,8 @@ impl Relay {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime can be made").block_on(async {
                 let sockets = [far, near].map(|s| UdpSocket::from_std(s).expect("it is a socket"));
-                let wires =
-                    Wires { sockets, links, to: [Some(server), None], start: Instant::now() };
+                let start = Instant::now();
+                let wires = Wires { sockets, links, to: [Some(server), None], meddler, start };
                 wires.run(commands).await
             })
         });
@@ -126,6 +136,7 @@ struct Wires {
     links: [Link<Vec<u8>>; 2],
     /// Where they go to; the client is whoever sent last.
     to: [Option<SocketAddr>; 2],
+    meddler: Option<Arc<dyn Meddler>>,
     start: Instant,
 }
 
@@ -187,7 +198,11 @@ impl Wires {
                 // What a socket refuses is lost, as on any network.
                 let _ = to.map(|to| self.sockets[direction as usize].try_send_to(datagram, to));
             } else {
-                link.offer(now, length as u32 + HEADERS, Class::NONE, datagram.to_vec());
+                let mut datagram = datagram.to_vec();
+                let passes = self.meddler.as_ref().is_none_or(|m| m.pass(direction, &mut datagram));
+                if passes {
+                    link.offer(now, datagram.len() as u32 + HEADERS, Class::NONE, datagram);
+                }
             }
         }
     }

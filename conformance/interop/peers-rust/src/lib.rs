@@ -12,6 +12,7 @@ mod payload;
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::process::exit;
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,9 @@ pub struct Message {
 
 /// An SCTP stack without IO, with one association.
 pub trait Stack {
+    /// Whether a stream whose reset was denied goes on.
+    const GOES_ON: bool;
+
     /// Begins the handshake with the peer at an address.
     fn connect(&mut self, peer: SocketAddr);
     fn handle_packet(&mut self, now: Instant, from: SocketAddr, packet: &[u8]);
@@ -56,10 +60,12 @@ pub trait Stack {
     fn receive(&mut self) -> Option<Message>;
     /// `false`: there is no room now.
     fn send(&mut self, message: Message, unordered: bool, policy: Policy) -> bool;
-    /// Our first streams are to begin again. `false`: something of them still waits.
-    fn reset(&mut self, streams: u16) -> bool;
+    /// These streams of ours are to begin again. `false`: something of them still waits.
+    fn reset(&mut self, streams: Range<u16>) -> bool;
     /// Whether they have.
     fn is_reset(&self) -> bool;
+    /// Whether the peer has denied it.
+    fn is_denied(&self) -> bool;
     fn shutdown(&mut self);
     fn abort(&mut self);
     /// Whether the association has ended.
@@ -295,11 +301,24 @@ impl<S: Stack> Peer<S> {
 
     /// Whether our streams have begun again, as is due.
     fn has_reset(&mut self) -> bool {
-        if self.reset == Reset::Due && self.stack.reset(self.options.send.streams) {
+        let count = self.options.send.streams;
+        // One without data, if a stream that was not reset carries no more.
+        let streams =
+            if self.options.denied && !S::GOES_ON { count..count + 1 } else { 0..count };
+        if self.reset == Reset::Due && self.stack.reset(streams) {
             self.reset = Reset::UnderWay;
         }
-        if self.reset == Reset::UnderWay && self.stack.is_reset() {
-            self.reset = Reset::Done;
+        if self.reset == Reset::UnderWay {
+            match (self.stack.is_reset(), self.stack.is_denied()) {
+                (true, _) if self.options.denied => fail("the reset was not denied"),
+                (_, true) if !self.options.denied => fail("the reset was denied"),
+                (_, true) => {
+                    println!("DENIED a reset");
+                    self.reset = Reset::Done;
+                }
+                (true, _) => self.reset = Reset::Done,
+                (false, false) => {}
+            }
         }
         self.reset == Reset::Done
     }

@@ -49,6 +49,8 @@ pub struct Options {
     pub initial_streams: u16,
     /// Before this message our streams begin again (RFC 6525).
     pub reset_at: Option<u64>,
+    /// The other end denies that.
+    pub denied: bool,
     /// When messages are given up, but for the last one of each stream (RFC 3758, RFC 7496).
     pub policy: Policy,
     /// What comes may lack messages, but for the last one of each stream.
@@ -124,6 +126,7 @@ impl Options {
         let (mut interval, mut burst) = (0, 1);
         let (mut initial_streams, mut reset_at, mut partial) = (None, None, false);
         let (mut interleaving, mut zero_checksum) = (false, false);
+        let mut denied = false;
         let (mut scheduler, mut by_stream) = (None, false);
         let mut policy = Policy::Never;
         while let Some(word) = words.next()? {
@@ -157,6 +160,10 @@ impl Options {
                 Long("expect-restart") => expect_restart = true,
                 Long("initial-streams") => initial_streams = Some(words.value()?.parse()?),
                 Long("reset-at") => reset_at = Some(words.value()?.parse()?),
+                Long("denied-at") => {
+                    reset_at = Some(words.value()?.parse()?);
+                    denied = true;
+                }
                 Long("lifetime") => {
                     policy = Policy::Lifetime(Duration::from_millis(words.value()?.parse()?));
                 }
@@ -180,7 +187,7 @@ impl Options {
                 }
                 Long("fast-failover") => unsupported(&format!("{stack} has no failover")),
                 Long("with") => match words.value()?.string()?.as_str() {
-                    "auth" => unsupported(&format!(
+                    "auth" | "auth,sha-1" => unsupported(&format!(
                         "{stack} has no call that authenticates chunks (RFC 4895)"
                     )),
                     "interleaving" if stack == "dcsctp" => interleaving = true,
@@ -198,6 +205,9 @@ impl Options {
                     "packet-drop-reports" => {
                         unsupported(&format!("{stack} has no packet drop reports"));
                     }
+                    "deny-changes" => unsupported(&format!(
+                        "{stack} has no call that denies changes of streams (RFC 6525 §6.3.1)"
+                    )),
                     "ecn" => unsupported(&format!("{stack} has no ECN")),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },
@@ -243,6 +253,7 @@ impl Options {
             timeout: Duration::from_secs(timeout),
             initial_streams: initial_streams.unwrap_or(payload.streams),
             reset_at,
+            denied,
             policy,
             partial,
             interleaving,

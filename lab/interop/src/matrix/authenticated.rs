@@ -16,12 +16,13 @@ use tresse_peers::Payload;
 use tresse_peers::traffic::{all_of, receive_all};
 
 /// Half of it is sent before the change of keys, and half after it.
-const PAYLOAD: Payload = Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
+pub(super) const PAYLOAD: Payload =
+    Payload { messages: 400, size: 500, streams: 4, ..Payload::PLAIN };
 /// What the peers have as well (`conformance/interop/peer.h`).
-const KEYS: [(u16, &[u8]); 2] = [(1, b"the first secret"), (2, b"the second secret")];
+pub(super) const KEYS: [(u16, &[u8]); 2] = [(1, b"the first secret"), (2, b"the second secret")];
 
 /// DATA is taken with an HMAC only, and no peer without; key 1 is active.
-fn settings() -> Authentication {
+pub(super) fn settings() -> Authentication {
     let mut keys = SharedKeys::default();
     for (number, secret) in KEYS {
         keys.set(number, secret).expect("it is not too long");
@@ -51,7 +52,7 @@ fn play(scene: &Scene<'_>, more: &str, ours: bool) {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
         tokio::join!(
-            send(&association, plan.payload, ours),
+            send(&association, plan.payload, ours.then_some(plan.payload.messages / 2)),
             receive_all(&association, plan.payload),
         );
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
@@ -81,10 +82,10 @@ fn play(scene: &Scene<'_>, more: &str, ours: bool) {
     });
 }
 
-/// Sends all, halfway with the other key if it is Tresse that changes it.
-async fn send(association: &Association, payload: Payload, changes: bool) {
+/// Sends all, with the other key from a message on.
+pub(super) async fn send(association: &Association, payload: Payload, change_at: Option<u64>) {
     for index in 0..payload.messages {
-        if changes && index == payload.messages / 2 {
+        if Some(index) == change_at {
             association.activate_shared_key(2).expect("it is there");
         }
         if index % 8 == 0 {
@@ -97,7 +98,7 @@ async fn send(association: &Association, payload: Payload, changes: bool) {
 }
 
 /// The HMACs that the peer takes, the first one first.
-fn listed(scene: &Scene<'_>) -> Vec<u16> {
+pub(super) fn listed(scene: &Scene<'_>) -> Vec<u16> {
     let mut listed = Vec::new();
     scene.recorder.chunks(|direction, chunk| {
         let parameters = match chunk {
@@ -116,7 +117,7 @@ fn listed(scene: &Scene<'_>) -> Vec<u16> {
 
 /// With which HMACs a side has authenticated its packets. Both list SHA-256 before SHA-1, which nobody may leave out (RFC
 /// 4895 §6.1).
-fn algorithms(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
+pub(super) fn algorithms(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
     let mut algorithms = BTreeSet::new();
     scene.recorder.chunks(|direction, chunk| match chunk {
         Chunk::Auth(auth) if direction == side => {
@@ -128,7 +129,7 @@ fn algorithms(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
 }
 
 /// With which keys a side has authenticated its packets.
-fn keys(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
+pub(super) fn keys(scene: &Scene<'_>, side: Direction) -> BTreeSet<u16> {
     let mut keys = BTreeSet::new();
     scene.recorder.chunks(|direction, chunk| match chunk {
         Chunk::Auth(auth) if direction == side => {

@@ -12,8 +12,9 @@ use super::ends::{end, on_runtime, suited};
 use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, damaged, interleaved, kept, marked, moving, partial,
-    prioritized, resets, scheduled, searched, whole_reset, zero_checksum,
+    Role, Subject, added, authenticated, crossing, damaged, denied, forged, interleaved, kept,
+    keys, lost_resets, marked, moving, partial, prioritized, resets, scheduled, searched,
+    whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -84,14 +85,26 @@ pub(super) fn play(scene: &Scene<'_>) {
             transfer(scene, &Plan { udp: true, ..plan(payload) }, By::Tresse);
         }
         Subject::Ipv6 => transfer(scene, &Plan { ipv6: true, ..plan(BRIEF) }, By::Tresse),
-        Subject::Reset => resets::by_tresse(scene),
-        Subject::ResetByPeer => resets::by_peer(scene),
+        _ => play_extension(scene),
+    }
+}
+
+/// Plays the cell of a scene that is about an extension.
+fn play_extension(scene: &Scene<'_>) {
+    match scene.cell.subject {
+        Subject::Reset => resets::by_tresse(scene, None),
+        Subject::ResetByPeer => resets::by_peer(scene, None),
         Subject::AskedReset => resets::by_peer_asked(scene),
         Subject::ResetAskedByPeer => resets::by_tresse_asked(scene),
         Subject::AddStreams => added::by_tresse(scene),
         Subject::AddStreamsByPeer => added::by_peer(scene),
         Subject::ResetAll => whole_reset::by_tresse(scene),
         Subject::ResetAllByPeer => whole_reset::by_peer(scene),
+        Subject::ResetLost => lost_resets::by_tresse(scene),
+        Subject::ResetLostByPeer => lost_resets::by_peer(scene),
+        Subject::ResetsCross => crossing::play(scene),
+        Subject::DeniedByPeer => denied::by_peer(scene),
+        Subject::Denied => denied::by_tresse(scene),
         Subject::Timed => partial::sent(scene, Row::TIMED),
         Subject::TimedByPeer => partial::received(scene, Row::TIMED),
         Subject::Limited => partial::sent(scene, Row::LIMITED),
@@ -112,6 +125,12 @@ pub(super) fn play(scene: &Scene<'_>) {
         }
         Subject::KeyChange => authenticated::by_tresse(scene),
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
+        Subject::KeyDeleted => keys::deleted(scene),
+        Subject::KeyDeletedByPeer => keys::deleted_by_peer(scene),
+        Subject::KeyReplaced => keys::replaced(scene),
+        Subject::Sha1 => keys::sha_1(scene),
+        Subject::Sha1ByPeer => keys::sha_1_by_peer(scene),
+        Subject::Forged => forged::play(scene),
         Subject::Interleaved => interleaved::sent(scene),
         Subject::InterleavedByPeer => interleaved::received(scene),
         Subject::Schedulers | Subject::SchedulersInterleaved => scheduled::sent(scene),
@@ -128,6 +147,7 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::NonRenegable => kept::play(scene),
         Subject::Damaged => damaged::reported(scene),
         Subject::DamagedUnreported => damaged::unreported(scene),
+        other => unreachable!("{other:?} is about no extension"),
     }
 }
 

@@ -6,10 +6,15 @@
 mod added;
 mod authenticated;
 mod cells;
+mod crossing;
 mod damaged;
+mod denied;
 mod ends;
+mod forged;
 mod interleaved;
 mod kept;
+mod keys;
+mod lost_resets;
 mod marked;
 mod moving;
 mod partial;
@@ -101,6 +106,16 @@ pub enum Subject {
     ResetAll,
     /// The peer does.
     ResetAllByPeer,
+    /// As `reset`, and the first request and the first answer to it get lost.
+    ResetLost,
+    /// As `reset-by-peer`, with these losses.
+    ResetLostByPeer,
+    /// Both ends have their streams begin again at the same time, and the requests cross.
+    ResetsCross,
+    /// The peer denies what Tresse asks for.
+    DeniedByPeer,
+    /// Tresse denies what the peer asks for.
+    Denied,
     /// What Tresse sends is given up when it is too old, through loss (RFC 3758).
     Timed,
     /// What the peer sends is.
@@ -137,6 +152,18 @@ pub enum Subject {
     KeyChange,
     /// The peer does.
     KeyChangeByPeer,
+    /// Both ends change the key, and Tresse deletes the old one.
+    KeyDeleted,
+    /// The peer does.
+    KeyDeletedByPeer,
+    /// Both associations have a key in the place of one of their endpoints.
+    KeyReplaced,
+    /// Tresse takes HMACs with SHA-1 alone.
+    Sha1,
+    /// The peer does.
+    Sha1ByPeer,
+    /// Somebody on the way changes authenticated data, both ways.
+    Forged,
     /// A large message of Tresse, and small ones that come in between its fragments (RFC 8260).
     Interleaved,
     /// One of the peer.
@@ -200,6 +227,11 @@ impl Subject {
             Subject::AddStreamsByPeer => "more streams, asked for by the peer",
             Subject::ResetAll => "all streams and TSNs reset by Tresse",
             Subject::ResetAllByPeer => "all streams and TSNs reset by the peer",
+            Subject::ResetLost => "reset by Tresse, request and response lost",
+            Subject::ResetLostByPeer => "reset by the peer, request and response lost",
+            Subject::ResetsCross => "resets by both, whose requests cross",
+            Subject::DeniedByPeer => "resets and streams denied by the peer",
+            Subject::Denied => "resets and streams denied by Tresse",
             Subject::Timed => "timed, sent by Tresse",
             Subject::TimedByPeer => "timed, sent by the peer",
             Subject::Limited => "no retransmissions, sent by Tresse",
@@ -218,6 +250,12 @@ impl Subject {
             Subject::UnorderedInterleavedByPeer => "unordered in I-DATA chunks, sent by the peer",
             Subject::KeyChange => "authenticated data, another key by Tresse",
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
+            Subject::KeyDeleted => "the old key deleted by Tresse",
+            Subject::KeyDeletedByPeer => "the old key deleted by the peer",
+            Subject::KeyReplaced => "a key of the endpoints replaced by one of the association",
+            Subject::Sha1 => "SHA-1 alone, listed by Tresse",
+            Subject::Sha1ByPeer => "SHA-1 alone, listed by the peer",
+            Subject::Forged => "data changed on the way",
             Subject::Interleaved => "small ones in between a large message of Tresse",
             Subject::InterleavedByPeer => "small ones in between a large message of the peer",
             Subject::Schedulers => "schedulers of Tresse",
@@ -248,7 +286,12 @@ impl Subject {
             | Subject::AddStreams
             | Subject::AddStreamsByPeer
             | Subject::ResetAll
-            | Subject::ResetAllByPeer => Some("RE-CONFIG, RFC 6525"),
+            | Subject::ResetAllByPeer
+            | Subject::ResetLost
+            | Subject::ResetLostByPeer
+            | Subject::ResetsCross
+            | Subject::DeniedByPeer
+            | Subject::Denied => Some("RE-CONFIG, RFC 6525"),
             Subject::Timed
             | Subject::TimedByPeer
             | Subject::Limited
@@ -267,7 +310,14 @@ impl Subject {
             | Subject::UnorderedInterleavedByPeer => {
                 Some("PR-SCTP with I-DATA: I-FORWARD-TSN, RFC 8260 §2.3")
             }
-            Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
+            Subject::KeyChange
+            | Subject::KeyChangeByPeer
+            | Subject::KeyDeleted
+            | Subject::KeyDeletedByPeer
+            | Subject::KeyReplaced
+            | Subject::Sha1
+            | Subject::Sha1ByPeer
+            | Subject::Forged => Some("AUTH, RFC 4895"),
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
             Subject::Schedulers
             | Subject::SchedulersByPeer

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tresse::{
     Association, Closed, Direction, Event, Ppid, ReceivedMessage, ReconfigurationError,
     ReconfigurationOutcome, ResetDirection, SendOptions, StreamId,
 };
+use tresse_netem::LinkConfig;
 use tresse_wire::{Chunk, Parameter};
 
 use super::Stack;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Plan, Scene};
 use tresse_peers::traffic::all_of;
-use tresse_peers::{Payload, PeerReport, Received, Unsupported};
+use tresse_peers::{Meddler, Payload, PeerReport, Received, Unsupported};
 
 /// Half of it is sent before the reset, or a part, and the rest after it.
 pub(super) const PAYLOAD: Payload =
@@ -27,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const REPETITIONS: u64 = 3;
 
 /// Those of [`PAYLOAD`].
-fn all() -> Vec<StreamId> {
+pub(super) fn all() -> Vec<StreamId> {
     (0..PAYLOAD.streams).map(StreamId).collect()
 }
 
@@ -37,9 +39,16 @@ pub(super) fn words(scene: &Scene<'_>, more: &str) -> String {
     format!("{more} --close wait{}", if switch { " --with reset" } else { "" })
 }
 
+/// The same through a network in which somebody takes packets away, if there is anybody.
+fn through(meddler: Option<Arc<dyn Meddler>>, plan: Plan) -> Plan {
+    let links = meddler.as_ref().map(|_| [LinkConfig::default(), LinkConfig::default()]);
+    Plan { links, meddler, ..plan }
+}
+
 /// Tresse sends all, and has its streams begin again halfway.
-pub(super) fn by_tresse(scene: &Scene<'_>) {
+pub(super) fn by_tresse(scene: &Scene<'_>, meddler: Option<Arc<dyn Meddler>>) {
     let plan = suited(scene, &Plan::new(PAYLOAD, &words(scene, "--send 0")));
+    let plan = through(meddler, plan);
     halfway(scene, &plan, async |association| {
         ask(scene, association.reset_streams(ResetDirection::Outgoing, &all()));
         outcome(scene, association, "Outgoing SSN Reset Request", |event| match event {
@@ -97,9 +106,12 @@ pub(super) fn by_tresse_asked(scene: &Scene<'_>) {
 }
 
 /// The peer sends all, and has its streams begin again halfway.
-pub(super) fn by_peer(scene: &Scene<'_>) {
+pub(super) fn by_peer(scene: &Scene<'_>, meddler: Option<Arc<dyn Meddler>>) {
     let options = format!("--receive 0 --reset-at {} --interval 20 --burst {BURST}", 200);
     let plan = suited(scene, &Plan::new(PAYLOAD, &words(scene, &options)));
+    // Only once what was lost has come again.
+    let again = u64::from(meddler.is_some());
+    let plan = through(meddler, plan);
     // RFC 8831 §6.7: who closes a data channel resets its half of the streams, and the other end resets the other
     // half. The stacks for WebRTC alone use a stream again only then.
     let in_turn = matches!(scene.cell.peer, Stack::Pion | Stack::SctpProto);
@@ -110,9 +122,10 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
         let mut under_way = false;
         let mut seen = BTreeSet::new();
         let mut received = FromPeer::new(plan.payload);
-        while !received.is_complete() {
+        // Nothing of a reset is under way when the association ends.
+        while !received.is_complete() || under_way || (in_turn && !owed.is_empty()) {
             tokio::select! {
-                message = association.recv() => received.take(message),
+                message = association.recv(), if !received.is_complete() => received.take(message),
                 event = association.next_event() => match event {
                     Some(Event::StreamsReset { direction, streams, outcome }) => {
                         assert_eq!(outcome, ReconfigurationOutcome::Performed, "{direction:?}");
@@ -128,8 +141,10 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
                     Some(_) => {}
                     None => panic!("ended while it was reset: {}", association.closed().await),
                 },
+                () = tokio::time::sleep(PAUSE) => {}
             }
-            if in_turn && !under_way && !owed.is_empty() {
+            let waits = association.stats().reconfigurations_seen_again < again;
+            if in_turn && !under_way && !owed.is_empty() && !waits {
                 let asked = association.reset_streams(ResetDirection::Outgoing, &owed);
                 under_way = asked.is_ok();
                 match asked {
@@ -138,6 +153,10 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
                     Err(e) => panic!("the reset in turn: {e}"),
                 }
             }
+        }
+        if in_turn {
+            // The peer may do the same once more, and is answered.
+            tokio::time::sleep(5 * PAUSE).await;
         }
         assert_eq!(seen, (0..PAYLOAD.streams).collect(), "what was told of the reset");
         let first = 2 * u64::from(PAYLOAD.streams);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tresse::profile::StreamScheduler;
 use tresse::{
     Association, AssociationConfig, Authentication, Carrier, Config, ConnectError, Endpoint,
-    EndpointConfig, MtuDiscovery, Profile,
+    EndpointConfig, MtuDiscovery, Profile, ReconfigurationPolicy,
 };
 use tresse_netem::LinkConfig;
 
@@ -15,8 +15,8 @@ use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
 use tresse_peers::{
-    Guest, Lab, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE, Words, command,
-    free_udp_port,
+    Guest, Lab, Meddler, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE, Words,
+    command, free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.
@@ -48,6 +48,8 @@ pub(super) struct Plan {
     pub(super) ipv6: bool,
     /// A network in between, to the server and to the client.
     pub(super) links: Option<[LinkConfig; 2]>,
+    /// Who takes packets away from that network, or changes them.
+    pub(super) meddler: Option<Arc<dyn Meddler>>,
     /// Streams of Tresse at the beginning, if more are to be added.
     pub(super) initial_streams: Option<u16>,
     /// How Tresse authenticates chunks, if it does.
@@ -68,8 +70,8 @@ pub(super) struct Plan {
     pub(super) wide: bool,
     /// Tresse soon hears whether the peer is there.
     pub(super) curious: bool,
-    /// The peer may have everything begin again (RFC 6525 §5.1.4).
-    pub(super) whole_resets: bool,
+    /// What of its streams the peer may ask Tresse to change (RFC 6525 §6.3.1).
+    pub(super) reconfiguration: ReconfigurationPolicy,
     /// Bytes that may wait at Tresse, if not the usual ones.
     pub(super) send_buffer: Option<usize>,
     /// Bytes that Tresse takes before its application reads, if not the usual ones.
@@ -89,6 +91,7 @@ impl Plan {
             udp: false,
             ipv6: false,
             links: None,
+            meddler: None,
             initial_streams: None,
             authentication: None,
             interleaving: false,
@@ -99,7 +102,7 @@ impl Plan {
             two_paths: false,
             wide: false,
             curious: false,
-            whole_resets: false,
+            reconfiguration: ReconfigurationPolicy::default(),
             send_buffer: None,
             receive_buffer: None,
             scheduler: None,
@@ -267,7 +270,7 @@ impl<'a> Scene<'a> {
         config.extensions.address_reconfiguration = plan.moving;
         config.extensions.ecn = plan.ecn;
         config.extensions.packet_drop_reports = plan.drop_reports;
-        config.reconfiguration.reset_association = plan.whole_resets;
+        config.reconfiguration = plan.reconfiguration;
         if plan.wide {
             config.mtu_discovery = MtuDiscovery::probes(usize::from(WIDE));
         }
@@ -313,7 +316,8 @@ impl<'a> Scene<'a> {
         let here = if self.is_guest() { [10, 99, 0, 1].into() } else { Ipv4Addr::LOCALHOST.into() };
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).expect("there is a random source");
-        let relay = Relay::start(here, server, links, u64::from_ne_bytes(seed));
+        let relay =
+            Relay::start(here, server, links, u64::from_ne_bytes(seed), plan.meddler.clone());
         Some(relay.expect("the address is ours"))
     }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use tresse::{Direction, Event, ReconfigurationOutcome, Tsn};
+use tresse::{Direction, Event, ReconfigurationOutcome, ReconfigurationPolicy, Tsn};
 use tresse_wire::{Chunk, Parameter, ReconfigurationResult};
 
 use super::ends::{end, on_runtime, suited};
@@ -63,8 +63,10 @@ fn reset_by_peer(scene: &Scene<'_>) {
         "--receive 0 --reset-all-at {} --no-delay --interval 20 --burst 8",
         PAYLOAD.messages / 2
     );
+    let reconfiguration =
+        ReconfigurationPolicy { reset_association: true, ..ReconfigurationPolicy::default() };
     let plan =
-        Plan { whole_resets: true, ..suited(scene, &Plan::new(PAYLOAD, &words(scene, &options))) };
+        Plan { reconfiguration, ..suited(scene, &Plan::new(PAYLOAD, &words(scene, &options))) };
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();

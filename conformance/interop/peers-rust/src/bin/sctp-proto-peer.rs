@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Event,
-    Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent,
+    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Error, Event,
+    Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, StreamResetError,
     TransportConfig,
 };
 use tresse_peers::{
@@ -29,6 +30,8 @@ struct SctpProto {
     readable: VecDeque<u16>,
     /// Streams that are being reset.
     resetting: BTreeSet<u16>,
+    /// That was denied.
+    denied: bool,
     closing: bool,
 }
 
@@ -55,6 +58,9 @@ impl SctpProto {
                 Event::Stream(StreamEvent::ResetComplete { id }) => {
                     self.resetting.remove(&id);
                 }
+                Event::Stream(StreamEvent::ResetFailed { id, reason: StreamResetError::Denied }) => {
+                    self.denied |= self.resetting.contains(&id);
+                }
                 Event::Stream(StreamEvent::ResetFailed { id, reason }) => {
                     fail(&format!("the reset of stream {id}: {reason:?}"));
                 }
@@ -76,6 +82,9 @@ impl SctpProto {
 }
 
 impl Stack for SctpProto {
+    // It keeps its number to itself.
+    const GOES_ON: bool = false;
+
     fn connect(&mut self, peer: SocketAddr) {
         let mut config = ClientConfig::new();
         config.transport = Arc::clone(&self.transport);
@@ -151,6 +160,10 @@ impl Stack for SctpProto {
         let ppid = PayloadProtocolIdentifier::from(ppid);
         if association.stream(id).is_err() {
             let opened = association.open_stream(id, ppid);
+            // The other end has reset its half, and then our half of the new stream is reset in turn.
+            if matches!(opened, Err(Error::ErrStreamResetPending)) {
+                return false;
+            }
             opened.unwrap_or_else(|e| fail(&format!("stream {id}: {e}")));
         }
         let mut stream = association.stream(id).unwrap_or_else(|e| fail(&format!("{e}")));
@@ -163,18 +176,27 @@ impl Stack for SctpProto {
             Policy::Retransmissions(most) => (ReliabilityType::Rexmit, most.into()),
         };
         let reliable = stream.set_reliability_params(unordered, kind, value);
-        let written = reliable.and_then(|()| stream.write_with_ppi(&payload, ppid));
-        written.unwrap_or_else(|e| fail(&format!("write: {e}")));
-        true
+        match reliable.and_then(|()| stream.write_with_ppi(&payload, ppid)) {
+            Ok(_) => true,
+            // The other end has yet to reset its half.
+            Err(Error::ErrStreamClosed) => false,
+            Err(e) => fail(&format!("write: {e}")),
+        }
     }
 
-    fn reset(&mut self, streams: u16) -> bool {
+    fn reset(&mut self, streams: Range<u16>) -> bool {
         let Some((_, association)) = &mut self.association else { return false };
+        for id in streams.clone() {
+            if association.stream(id).is_err() {
+                let opened = association.open_stream(id, PayloadProtocolIdentifier::Binary);
+                opened.unwrap_or_else(|e| fail(&format!("stream {id}: {e}")));
+            }
+        }
         let waits = |id| association.stream(id).and_then(|s| s.buffered_amount()) != Ok(0);
-        if (0..streams).any(waits) {
+        if streams.clone().any(waits) {
             return false;
         }
-        for id in 0..streams {
+        for id in streams {
             let closed = association.stream(id).and_then(|mut stream| stream.close());
             closed.unwrap_or_else(|e| fail(&format!("the reset of stream {id}: {e}")));
             self.resetting.insert(id);
@@ -184,6 +206,10 @@ impl Stack for SctpProto {
 
     fn is_reset(&self) -> bool {
         self.resetting.is_empty()
+    }
+
+    fn is_denied(&self) -> bool {
+        self.denied
     }
 
     fn shutdown(&mut self) {
@@ -231,6 +257,7 @@ fn main() {
         events: VecDeque::new(),
         readable: VecDeque::new(),
         resetting: BTreeSet::new(),
+        denied: false,
         closing: false,
     };
     run(options, stack);
