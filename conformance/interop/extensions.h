@@ -244,22 +244,49 @@ static void allow_changes(peer_socket sock)
 		fail("changes of addresses: %s", strerror(errno));
 }
 
-/* Address number `n` of ours. */
-static void own_address(struct sockaddr_in *out, int n)
+/* Address number `n` of a list. */
+static void listed_address(struct sockaddr_in *out, const char *at, uint16_t port, int n)
 {
-	const char *at = options.address;
 	char text[INET_ADDRSTRLEN] = "";
 
 	while (n-- > 0 && (at = strchr(at, ',')) != NULL)
 		at++;
 	memset(out, 0, sizeof(*out));
 	out->sin_family = AF_INET;
-	out->sin_port = htons(options.port);
+	out->sin_port = htons(port);
 	if (at == NULL || strcspn(at, ",") >= sizeof(text))
-		fail("changes of addresses take two of IPv4");
+		fail("two addresses of IPv4 are needed");
 	strncat(text, at, strcspn(at, ","));
 	if (inet_pton(AF_INET, text, &out->sin_addr) != 1)
 		fail("not an IPv4 address: %s", text);
+}
+
+/* RFC 6458 §5.3.4: some messages go to the second address of the other end, once that is known to work. */
+static bool choose_address(struct sockaddr_in *to, uint64_t index)
+{
+	uint64_t every = options.destine_every;
+
+	if (every == 0 || index < options.send_messages / 2 || index % every != every - 1)
+		return false;
+	listed_address(to, options.peer, options.peer_port, 1);
+	return true;
+}
+
+/* RFC 6458 §8.1.12: the second address of the other end is asked often, the first one not at all. */
+static void ask_second(peer_socket sock)
+{
+	for (int n = 0; options.ask_second != 0 && n < 2; n++) {
+		struct sctp_paddrparams path = {
+			.spp_flags = n == 0 ? SPP_HB_DISABLE : SPP_HB_ENABLE,
+			.spp_hbinterval = n == 0 ? 0 : options.ask_second,
+		};
+		struct sockaddr_in address;
+
+		listed_address(&address, options.peer, options.peer_port, n);
+		memcpy(&path.spp_address, &address, sizeof(address));
+		if (stack_set(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) != 0)
+			fail("heartbeats of address %d: %s", n, strerror(errno));
+	}
 }
 
 /* The second address goes, comes back, and is where data is to come; then the first one goes. */
@@ -270,7 +297,7 @@ static void readdress(peer_socket sock, uint64_t step)
 
 	if (step > 3)
 		return;
-	own_address(&address, step < 3 ? 1 : 0);
+	listed_address(&address, options.address, options.port, step < 3 ? 1 : 0);
 	if (step == 2) {
 		memcpy(&primary.sspp_addr, &address, sizeof(address));
 		if (stack_set(sock, SCTP_SET_PEER_PRIMARY_ADDR, &primary, sizeof(primary)) != 0)

@@ -54,6 +54,9 @@ struct options {
 	bool timed, limited, prioritized; /* which of the three holds */
 	uint32_t send_buffer;     /* bytes that may wait here; 0: as the stack has it */
 	bool partial;             /* what comes may lack messages, but for the last one of each stream */
+	uint32_t partial_delivery; /* from how many bytes on a part of a message is read; 0: as the stack has it */
+	uint64_t destine_every;   /* one of so many messages of the second half goes to the second address of --peer */
+	uint32_t ask_second;      /* HB.interval in milliseconds of that one; the first one has no heartbeats */
 	bool unordered, duplex;
 	bool by_stream;           /* all messages of a stream are sent before those of the next one */
 	const char *scheduler;    /* which stream sends next (RFC 8260) */
@@ -107,6 +110,9 @@ static void usage(const char *problem)
 	    "                       of the higher number\n"
 	    "  --send-buffer BYTES  that may wait to be sent\n"
 	    "  --partial            what comes may lack messages, but for the last one of each stream\n"
+	    "  --partial-delivery BYTES  from how many on a part of a message is read\n"
+	    "  --destine-every N    one of N messages of the second half goes to the second address of --peer\n"
+	    "  --ask-second MS      heartbeats to that one alone, this often if RTO is left out\n"
 	    "  --by-stream          send all messages of a stream before those of the next one\n"
 	    "  --scheduler NAME     which stream sends next: " PEER_SCHEDULER_NAMES ". By priority\n"
 	    "                       the last stream is the most important one; stream N has weight N + 1\n"
@@ -195,7 +201,8 @@ static void parse(int argc, char **argv)
 		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
 		{ "uneven", 0, 0, 'v' }, { "by-stream", 0, 0, 'q' }, { "scheduler", 1, 0, 'C' },
 		{ "reset-all-at", 1, 0, 'W' }, { "denied-at", 1, 0, 'G' },
-		{ "delete-key-at", 1, 0, 'k' }, { "association-key", 0, 0, 'j' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
+		{ "partial-delivery", 1, 0, 'g' },
+		{ "destine-every", 1, 0, 'e' }, { "ask-second", 1, 0, 'h' }, { "delete-key-at", 1, 0, 'k' }, { "association-key", 0, 0, 'j' }, { "priorities", 1, 0, 'y' }, { "send-buffer", 1, 0, 'z' },
 		{ "expect-restart", 0, 0, 'R' }, { "fast-failover", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -236,6 +243,9 @@ static void parse(int argc, char **argv)
 		case 'D': options.add_streams = true; break;
 		case 'T': options.reset_at = number(0, most); break;
 		case 'Q': options.ask_reset_at = number(0, most); break;
+		case 'g': options.partial_delivery = (uint32_t)number(1, most); break;
+		case 'e': options.destine_every = number(1, most); break;
+		case 'h': options.ask_second = (uint32_t)number(1, 3600000); break;
 		case 'k': options.delete_key_at = number(0, most); break;
 		case 'j': options.association_key = true; break;
 		case 'G': options.denied_at = number(0, most); break;

@@ -28,6 +28,8 @@
  *   QUEUED                           all messages of --by-stream are sent, as far as the program goes
  *   DENIED ...                       the other end refuses what --denied-at asks for
  *   DELETED 1                        the key of that number, by --delete-key-at
+ *   PARTS n                          a message came in n parts, by --partial-delivery
+ *   PARTIAL DELIVERY ABORTED         the rest of one will not come
  *   RESTART                          the peer restarted, as --expect-restart expects
  *   OK received=... messages=... sum=... sent=... end=shutdown|aborted      exit code 0
  *   FAIL reason                      exit code 1, or 3 when --timeout ran out
@@ -63,15 +65,10 @@ struct received {
 	bool *seen;               /* per unordered message of which some may be missing */
 };
 
-/* What has come of a stream's message so far. Those of several streams may come at a time (RFC 8260). */
-struct part {
-	uint8_t *bytes;
-	size_t have, room;
-};
-
 /* setsockopt of the stack at the level of SCTP; fails the test if it does. */
 static void set_option(peer_socket sock, int name, const void *value, socklen_t length);
 static void hear_of_changes(peer_socket sock);
+static void read_parts(peer_socket sock);
 
 /* What every socket of a peer wants: its streams, and to be told of messages and of the end. */
 static void set_common_options(peer_socket sock, sa_family_t address_family)
@@ -96,6 +93,7 @@ static void set_common_options(peer_socket sock, sa_family_t address_family)
 	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
 	set_option(sock, SCTP_EVENT, &event, sizeof(event));
 	hear_of_changes(sock);
+	read_parts(sock);
 	if (options.no_delay)
 		set_option(sock, SCTP_NODELAY, &on, sizeof(on));
 	paths.spp_address.ss_family = address_family;
@@ -181,8 +179,8 @@ static bool complete(const struct received *got)
 
 static void start_stack(void);
 static peer_socket establish(void);
-/* Like sendmsg with a `struct sctp_sndinfo` and, unless NULL, when the message is given up. */
-static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
+/* Like sendmsg with a `struct sctp_sndinfo` and, unless NULL, where to, and when the message is given up. */
+static ssize_t stack_send(peer_socket sock, const void *data, size_t size, const struct sockaddr_in *to,
     const struct sctp_sndinfo *info, const struct sctp_prinfo *policy);
 /* Like setsockopt and getsockopt at the level IPPROTO_SCTP. */
 static int stack_set(peer_socket sock, int option, const void *value, socklen_t length);
@@ -199,6 +197,7 @@ static void stack_close(peer_socket sock);
 /* ---- data ------------------------------------------------------------------------------- */
 
 static void choose_policy(struct sctp_prinfo *policy, uint64_t index);
+static bool choose_address(struct sockaddr_in *to, uint64_t index);
 
 /* False when the association ended under a peer that was expected to abort it. */
 static bool send_message(peer_socket sock, const void *data, size_t size, uint64_t index,
@@ -214,14 +213,17 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 	bool mortal = (options.timed || options.limited || options.prioritized) && !(flags & SCTP_ABORT) &&
 	    index + options.streams < options.send_messages;
 
+	struct sockaddr_in second;
+	const struct sockaddr_in *to = choose_address(&second, index) ? &second : NULL;
+	info.snd_flags |= to != NULL ? SCTP_ADDR_OVER : 0;
 	choose_policy(&policy, index);
-	ssize_t sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
+	ssize_t sent = stack_send(sock, data, size, to, &info, mortal ? &policy : NULL);
 
 	/* A stream that is being reset may take nothing. */
 	while (sent < 0 && errno == EAGAIN && (options.reset_at <= index || options.reset_all_at <= index ||
 	    options.denied_at <= index)) {
 		usleep(1000);
-		sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
+		sent = stack_send(sock, data, size, to, &info, mortal ? &policy : NULL);
 	}
 	if (sent == (ssize_t)size)
 		return true;
@@ -346,56 +348,7 @@ static enum end on_notification(const union sctp_notification *note, struct rece
 	}
 }
 
-/* Adds what has come of a stream's message. */
-static void append(struct part *part, const uint8_t *bytes, size_t size)
-{
-	if (part->have + size > largest_message())
-		fail("a message is longer than %u bytes", largest_message());
-	if (part->have + size > part->room) {
-		part->room = 2 * (part->have + size);
-		part->bytes = realloc(part->bytes, part->room);
-		if (part->bytes == NULL)
-			fail("out of memory");
-	}
-	memcpy(part->bytes + part->have, bytes, size);
-	part->have += size;
-}
-
-/* Receives one whole message or notification. It is there until the next one is received. */
-static const uint8_t *receive(peer_socket sock, size_t *size, struct sctp_rcvinfo *info, int *flags)
-{
-	static const size_t room = 1 << 20;
-	static uint8_t *buffer;
-	static struct part *parts;
-
-	if (buffer == NULL) {
-		buffer = allocate(room);
-		parts = allocate(options.streams * sizeof(*parts));
-	}
-	for (;;) {
-		bool known = false;
-		*flags = 0;
-		ssize_t n = stack_receive(sock, buffer, room, info, &known, flags);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			fail("the association ended unannounced: %s", strerror(errno));
-		*size = (size_t)n;
-		if (*flags & MSG_NOTIFICATION)
-			return buffer;
-		if (!known)
-			fail("a message came without its stream number");
-		if (info->rcv_sid >= options.streams)
-			fail("a message came on stream %u", info->rcv_sid);
-		struct part *part = &parts[info->rcv_sid];
-		append(part, buffer, *size);
-		if (*flags & MSG_EOR) { /* a long message may come in parts */
-			*size = part->have;
-			part->have = 0;
-			return part->bytes;
-		}
-	}
-}
+#include "messages.h"
 
 /* Ends the association as asked once both directions are complete. */
 static void finish(peer_socket sock)
@@ -463,6 +416,7 @@ int main(int argc, char **argv)
 	start_stack();
 	peer_socket sock = establish();
 	authenticate_association(sock);
+	ask_second(sock);
 	enum end end = exchange(sock, &got);
 	enum end wanted = options.close == END_ABORT ? END_ABORT : options.expect;
 	if (end != wanted)

@@ -118,6 +118,9 @@ func parse(arguments []string) *options {
 	resetAllAt := flags.Int64("reset-all-at", -1, "have everything begin again")
 	priorities := flags.String("priorities", "", "what a full buffer gives up")
 	flags.Int("send-buffer", 0, "bytes that may wait; pion has no limit of its own")
+	flags.Int("destine-every", 0, "which messages go to the second address")
+	flags.Int("ask-second", 0, "how often that one is asked")
+	partialDelivery := flags.Int("partial-delivery", 0, "from how many bytes on a part of a message is read")
 	addStreams := flags.Bool("add-streams", false, "ask for streams beyond those of the beginning")
 	_ = flags.Parse(arguments[1:]) // it exits by itself
 	if *askResetAt >= 0 {
@@ -128,6 +131,9 @@ func parse(arguments []string) *options {
 	}
 	if *priorities != "" {
 		unsupported("pion/sctp has no call for messages that make room for more important ones (RFC 7496 §3.2)")
+	}
+	if *partialDelivery != 0 {
+		unsupported("pion/sctp has no call that reads a part of a message")
 	}
 	if *addStreams {
 		unsupported("pion/sctp has no call that adds streams (RFC 6525 §6.3.4)")

@@ -183,7 +183,7 @@ static struct socket *establish(void)
 	return sock;
 }
 
-static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
+static ssize_t stack_send(peer_socket sock, const void *data, size_t size, const struct sockaddr_in *to,
     const struct sctp_sndinfo *info, const struct sctp_prinfo *policy)
 {
 	struct sctp_sendv_spa how = {
@@ -194,7 +194,7 @@ static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
 		how.sendv_flags |= SCTP_SEND_PRINFO_VALID;
 		how.sendv_prinfo = *policy;
 	}
-	return usrsctp_sendv(sock, data, size, NULL, 0, &how, sizeof(how), SCTP_SENDV_SPA, 0);
+	return usrsctp_sendv(sock, data, size, (struct sockaddr *)(uintptr_t)to, to != NULL, &how, sizeof(how), SCTP_SENDV_SPA, 0);
 }
 
 static int stack_set(peer_socket sock, int option, const void *value, socklen_t length)

@@ -303,8 +303,7 @@ impl<S: Stack> Peer<S> {
     fn has_reset(&mut self) -> bool {
         let count = self.options.send.streams;
         // One without data, if a stream that was not reset carries no more.
-        let streams =
-            if self.options.denied && !S::GOES_ON { count..count + 1 } else { 0..count };
+        let streams = if self.options.denied && !S::GOES_ON { count..count + 1 } else { 0..count };
         if self.reset == Reset::Due && self.stack.reset(streams) {
             self.reset = Reset::UnderWay;
         }

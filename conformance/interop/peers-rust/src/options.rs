@@ -180,6 +180,9 @@ impl Options {
                 Long("priorities") => unsupported(&format!(
                     "{stack} has no call for messages that make room for more important ones (RFC 7496 §3.2)"
                 )),
+                Long("partial-delivery") => {
+                    unsupported(&format!("{stack} has no call that reads a part of a message"))
+                }
                 Long("add-streams") => {
                     unsupported(&format!(
                         "{stack} has no call that adds streams (RFC 6525 §6.3.4)"

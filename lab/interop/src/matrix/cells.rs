@@ -12,9 +12,9 @@ use super::ends::{end, on_runtime, suited};
 use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, crossing, damaged, denied, forged, interleaved, kept,
-    keys, lost_resets, marked, moving, partial, prioritized, resets, scheduled, searched,
-    whole_reset, zero_checksum,
+    Role, Subject, added, authenticated, crossing, damaged, denied, destined, forged, interleaved,
+    kept, keys, lost_resets, marked, moving, partial, parts, prioritized, resets, scheduled,
+    searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -147,6 +147,14 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::NonRenegable => kept::play(scene),
         Subject::Damaged => damaged::reported(scene),
         Subject::DamagedUnreported => damaged::unreported(scene),
+        Subject::Parts => parts::sent(scene),
+        Subject::PartsByPeer => parts::received(scene),
+        Subject::PartsAbandoned => parts::abandoned(scene),
+        Subject::PartsAbandonedByPeer => parts::abandoned_by_peer(scene),
+        Subject::Destination => destined::by_tresse(scene),
+        Subject::DestinationByPeer => destined::by_peer(scene),
+        Subject::Heartbeats => destined::heartbeats(scene),
+        Subject::HeartbeatsByPeer => destined::heartbeats_by_peer(scene),
         other => unreachable!("{other:?} is about no extension"),
     }
 }

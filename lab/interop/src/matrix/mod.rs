@@ -9,6 +9,7 @@ mod cells;
 mod crossing;
 mod damaged;
 mod denied;
+mod destined;
 mod ends;
 mod forged;
 mod interleaved;
@@ -18,6 +19,7 @@ mod lost_resets;
 mod marked;
 mod moving;
 mod partial;
+mod parts;
 mod prioritized;
 mod recorder;
 mod report;
@@ -196,6 +198,22 @@ pub enum Subject {
     Damaged,
     /// The same, and Tresse alone would report them.
     DamagedUnreported,
+    /// The peer reads a large message of Tresse while it still comes (RFC 6458 §8.1.21).
+    Parts,
+    /// Tresse reads one of the peer.
+    PartsByPeer,
+    /// As `parts`, and Tresse gives the message up.
+    PartsAbandoned,
+    /// As `parts-by-peer`, and the peer does.
+    PartsAbandonedByPeer,
+    /// Messages of Tresse that are to go to the second address of the peer (RFC 6458 §5.3.4).
+    Destination,
+    /// Some of the peer.
+    DestinationByPeer,
+    /// Tresse asks one address of the peer only whether it is there (RFC 6458 §8.1.12).
+    Heartbeats,
+    /// The peer asks one of Tresse.
+    HeartbeatsByPeer,
 }
 
 impl Subject {
@@ -272,6 +290,14 @@ impl Subject {
             Subject::NonRenegable => "what is kept for sure, both ways",
             Subject::Damaged => "damaged packets, reported by both ends",
             Subject::DamagedUnreported => "the same, offered by Tresse alone",
+            Subject::Parts => "1 MB of Tresse, read in parts",
+            Subject::PartsByPeer => "1 MB of the peer, read in parts",
+            Subject::PartsAbandoned => "1 MB of Tresse, read in parts and given up",
+            Subject::PartsAbandonedByPeer => "1 MB of the peer, read in parts and given up",
+            Subject::Destination => "messages of Tresse to the second address",
+            Subject::DestinationByPeer => "messages of the peer to the second address",
+            Subject::Heartbeats => "heartbeats of Tresse to one address alone",
+            Subject::HeartbeatsByPeer => "heartbeats of the peer to one address alone",
         }
     }
 
@@ -333,6 +359,14 @@ impl Subject {
             Subject::Damaged | Subject::DamagedUnreported => {
                 Some("Packet drop reports, draft-stewart-sctp-pktdrprep")
             }
+            Subject::Parts
+            | Subject::PartsByPeer
+            | Subject::PartsAbandoned
+            | Subject::PartsAbandonedByPeer => Some("Partial delivery, RFC 9260 §6.9"),
+            Subject::Destination
+            | Subject::DestinationByPeer
+            | Subject::Heartbeats
+            | Subject::HeartbeatsByPeer => Some("Single addresses, RFC 6458 §5.3.4 and §8.1.12"),
             _ => None,
         }
     }

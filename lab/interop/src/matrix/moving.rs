@@ -120,7 +120,8 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
     });
 }
 
-async fn both_active(association: &Association) {
+/// Both addresses of the peer are known to work.
+pub(super) async fn both_active(association: &Association) {
     let active = || {
         let paths = association.path_stats();
         paths.iter().filter(|path| path.state == PathState::Active).count()

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,9 +24,12 @@ const ROOM: usize = 32 << 20;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Packets>>);
 
+/// A packet: which way it went, when, and the address that it was sent to.
+type Kept = (Direction, Duration, IpAddr, Vec<u8>);
+
 #[derive(Debug, Default)]
 struct Packets {
-    newest: VecDeque<(Direction, Duration, Vec<u8>)>,
+    newest: VecDeque<Kept>,
     bytes: usize,
 }
 
@@ -46,18 +50,26 @@ impl Recorder {
 
     /// Shows every packet that went in a direction, from the SCTP common header on.
     pub(crate) fn packets_of(&self, way: Direction, mut see: impl FnMut(&[u8])) {
-        for (_, _, bytes) in self.packets().newest.iter().filter(|(one, ..)| *one == way) {
+        for (.., bytes) in self.packets().newest.iter().filter(|(one, ..)| *one == way) {
             see(bytes);
         }
     }
 
     /// Shows every chunk, and when it was seen.
     pub(crate) fn timed_chunks(&self, mut see: impl FnMut(Direction, Duration, Chunk<'_>)) {
-        for (direction, at, bytes) in &self.packets().newest {
+        self.placed_chunks(|direction, at, _, chunk| see(direction, at, chunk));
+    }
+
+    /// Shows every chunk, when it was seen, and the address that it was sent to.
+    pub(crate) fn placed_chunks(
+        &self,
+        mut see: impl FnMut(Direction, Duration, IpAddr, Chunk<'_>),
+    ) {
+        for (direction, at, place, bytes) in &self.packets().newest {
             let Ok(packet) = Packet::parse_unverified(bytes) else { continue };
             for chunk in packet.chunks().map_while(Result::ok) {
                 if let Ok(chunk) = Chunk::parse(chunk) {
-                    see(*direction, *at, chunk);
+                    see(*direction, *at, *place, chunk);
                 }
             }
         }
@@ -83,7 +95,7 @@ impl Recorder {
                 ],
             })?;
         }
-        for (direction, at, bytes) in &self.packets().newest {
+        for (direction, at, _, bytes) in &self.packets().newest {
             writer.write_pcapng_block(EnhancedPacketBlock {
                 interface_id: u32::from(*direction == Direction::Out),
                 timestamp: *at,
@@ -101,7 +113,11 @@ impl Observer for Recorder {
         let mut packets = self.packets();
         packets.bytes += observed.packet.len();
         let at = Duration::from_nanos(observed.at.as_nanos());
-        packets.newest.push_back((observed.direction, at, observed.packet.to_vec()));
+        let to = match observed.direction {
+            Direction::Out => observed.remote.ip(),
+            Direction::In => observed.local.ip(),
+        };
+        packets.newest.push_back((observed.direction, at, to, observed.packet.to_vec()));
         while packets.bytes > ROOM
             && let Some((.., oldest)) = packets.newest.pop_front()
         {

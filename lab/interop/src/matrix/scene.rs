@@ -76,6 +76,8 @@ pub(super) struct Plan {
     pub(super) send_buffer: Option<usize>,
     /// Bytes that Tresse takes before its application reads, if not the usual ones.
     pub(super) receive_buffer: Option<u32>,
+    /// From how many bytes on Tresse reads parts of a message, if it does.
+    pub(super) partial_delivery: Option<usize>,
     /// Which stream of Tresse sends next, if it is not the usual scheduler that says so.
     pub(super) scheduler: Option<StreamScheduler>,
     /// Settings of Tresse's profile beyond the usual ones.
@@ -105,6 +107,7 @@ impl Plan {
             reconfiguration: ReconfigurationPolicy::default(),
             send_buffer: None,
             receive_buffer: None,
+            partial_delivery: None,
             scheduler: None,
             overrides: "",
         }
@@ -173,7 +176,15 @@ impl<'a> Scene<'a> {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
         let wide = [Subject::MtuSearch, Subject::MtuSearchByPeer];
-        let two = [Subject::Failover, Subject::Moves, Subject::MovesByPeer];
+        let two = [
+            Subject::Failover,
+            Subject::Moves,
+            Subject::MovesByPeer,
+            Subject::Destination,
+            Subject::DestinationByPeer,
+            Subject::Heartbeats,
+            Subject::HeartbeatsByPeer,
+        ];
         let two_paths = match cell.peer {
             Stack::Linux => false,
             Stack::Usrsctp if cell.subject == Subject::Marked => true,
@@ -280,6 +291,7 @@ impl<'a> Scene<'a> {
         if let Some(bytes) = plan.send_buffer {
             config.send_buffer = bytes;
         }
+        config.partial_delivery_point = plan.partial_delivery;
         if plan.interleaving {
             config.extensions.interleaving = true;
             // All may wait at a time.

@@ -12,9 +12,7 @@ use dcsctp::api::{
     SocketTime, StreamId, ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
     ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_NONE,
 };
-use tresse_peers::{
-    Happened, MAX_MESSAGE, Message, Options, Policy, Stack, run, unsupported,
-};
+use tresse_peers::{Happened, MAX_MESSAGE, Message, Options, Policy, Stack, run, unsupported};
 
 struct Dcsctp {
     socket: Box<dyn DcSctpSocket>,

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Error, Event,
-    Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, StreamResetError,
-    TransportConfig,
+    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Error,
+    Event, Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent,
+    StreamResetError, TransportConfig,
 };
 use tresse_peers::{
     Close, Happened, MAX_MESSAGE, Message, Options, Policy, Stack, fail, run, unsupported,
@@ -58,7 +58,10 @@ impl SctpProto {
                 Event::Stream(StreamEvent::ResetComplete { id }) => {
                     self.resetting.remove(&id);
                 }
-                Event::Stream(StreamEvent::ResetFailed { id, reason: StreamResetError::Denied }) => {
+                Event::Stream(StreamEvent::ResetFailed {
+                    id,
+                    reason: StreamResetError::Denied,
+                }) => {
                     self.denied |= self.resetting.contains(&id);
                 }
                 Event::Stream(StreamEvent::ResetFailed { id, reason }) => {
