@@ -187,6 +187,13 @@ static void delete_key(peer_socket sock)
 	fflush(stdout);
 }
 
+/* Whether the sender waits for a notification: somebody has to read it. */
+static bool awaits_news(void)
+{
+	return (options.denied_at != UINT64_MAX && denials < 3) ||
+	    (options.delete_key_at != UINT64_MAX && !key_is_free);
+}
+
 static const char *const secrets[] = { "the first secret", "the second secret" };
 
 /* DATA is taken with an HMAC only, and there are two keys; the first one is active. */

@@ -378,7 +378,7 @@ static enum end exchange(peer_socket sock, struct received *got)
 	if (sending && pthread_create(&sender, NULL, send_all, &sock) != 0)
 		fail("no thread");
 	for (;;) {
-		if (!finished && !options.restart && complete(got)) {
+		if (!finished && !options.restart && complete(got) && !awaits_news()) {
 			finished = true;
 			if (sending)
 				pthread_join(sender, NULL);

@@ -103,7 +103,7 @@ fn judge_refusal(scene: &Scene<'_>) {
     }
 }
 
-/// RFC 6525 §5.2.7 H5: the SSNs begin again with the answer. Who begins before it and once more with it has messages with SSN 0
+/// RFC 6525 §5.2.7 H4: the SSNs begin again with the answer. Who begins before it and once more with it has messages with SSN 0
 /// thrice, although Tresse has performed one reset of each stream.
 fn judge_numbers(scene: &Scene<'_>) {
     let performed = answers(scene, Direction::Out) == [ReconfigurationResult::PERFORMED.0];
@@ -111,7 +111,7 @@ fn judge_numbers(scene: &Scene<'_>) {
         let name = scene.cell.peer.name();
         Unsupported(format!(
             "{name} begins with SSN 0 as soon as its streams are reset by the other end, and once more when its own \
-             request is answered (RFC 6525 §5.2.7)"
+             request is answered (RFC 6525 §5.2.7 H4)"
         ))
         .raise();
     }
