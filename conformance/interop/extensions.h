@@ -251,6 +251,16 @@ static void allow_changes(peer_socket sock)
 		fail("changes of addresses: %s", strerror(errno));
 }
 
+/* RFC 6458 §8.1.24: the other end is told of the addresses that the host gets and loses. The socket is bound to all of them. */
+__attribute__((unused))
+static void follow_host(peer_socket sock)
+{
+	int on = 1;
+
+	if (with("auto-asconf") && stack_set(sock, SCTP_AUTO_ASCONF, &on, sizeof(on)) != 0)
+		fail("changes of the host's addresses: %s", strerror(errno));
+}
+
 /* Address number `n` of a list. */
 static void listed_address(struct sockaddr_in *out, const char *at, uint16_t port, int n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 
 /*
- * The command line of a peer for interoperability tests. Whoever includes this defines PEER_UDP,
+ * The command line of a peer for interoperability tests. Whoever includes this defines
  * PEER_PORTS, PEER_FEATURES, PEER_SCHEDULER_NAMES, PEER_STACK and PEER_LACKS before, as peer.h
  * describes them.
  */
@@ -269,7 +269,7 @@ static void parse(int argc, char **argv)
 	}
 	if (optind != argc)
 		usage("too many words");
-	if ((PEER_UDP && (options.udp == 0 || (!options.server && options.peer_udp == 0))) ||
+	if ((!options.server && options.udp != 0 && options.peer_udp == 0) ||
 	    (options.server ? options.port == 0 : options.peer_port == 0))
 		usage("a port is missing");
 	if (options.initial_streams == 0)

@@ -3,8 +3,7 @@
 /*
  * An SCTP peer for interoperability tests, less the stack: user data and its verification, and how
  * the association ends; the command line is in options.h. A file per stack includes this one, after
- * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
- * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
+ * the headers of its stack and after it has defined `peer_socket`, PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
  * PEER_INTERLEAVING, PEER_SCHEDULER, PEER_STREAM_VALUE and PEER_SCHEDULERS, names and numbers of the stack's (PEER_SCHEDULER_NAMES in the usage text); PEER_ASCONF, of RFC 5061; PEER_PRIORITY, the policy of RFC 7496 §3.2; PEER_SHA_256, whether it has HMACs with it; and PEER_LACKS, features of
  * --with that the stack has not, each with its words.
  *

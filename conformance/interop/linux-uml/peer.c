@@ -20,10 +20,9 @@
 #include <sys/wait.h>
 
 typedef int peer_socket;
-#define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, deny-changes, auth, sha-1, interleaving, asconf, ecn, mtu-search"
+#define PEER_FEATURES "reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, ecn, mtu-search"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "nr-sack", "no NR-SACK chunks" }, \
@@ -199,6 +198,7 @@ static int establish(void)
 	allow_changes(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
+	follow_host(sock);
 	if (options.server) {
 		if (listen(sock, 1) != 0)
 			fail("listen: %s", strerror(errno));
@@ -213,6 +213,7 @@ static int establish(void)
 			close(sock);
 		/* The kernel asks the endpoint of this socket, which inherits nothing of that. */
 		allow_changes(accepted);
+		follow_host(accepted);
 		value_streams(accepted);
 		return accepted;
 	}

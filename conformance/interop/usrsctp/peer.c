@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 
 /*
- * The peer of ../peer.h on usrsctp over UDP encapsulation (RFC 6951).
+ * The peer of ../peer.h on usrsctp over UDP encapsulation (RFC 6951); directly on IP, which takes root, without --udp.
  *
- *   peer server --udp PORT --port PORT [options]
- *   peer client --udp PORT --peer-udp PORT --peer-port PORT [options]
+ *   peer server [--udp PORT] --port PORT [options]
+ *   peer client [--udp PORT --peer-udp PORT] --peer-port PORT [options]
  *
  * Build: cc -O2 -o peer peer.c -lusrsctp -lpthread
  */
@@ -14,11 +14,10 @@
 #include <usrsctp.h>
 
 typedef struct socket *peer_socket;
-#define PEER_UDP true
-#define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
+#define PEER_PORTS "[--udp PORT] [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, deny-changes, auth, sha-1, interleaving, asconf, ecn, packet-drop-reports"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, ecn, packet-drop-reports"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "mtu-search", "no call that searches the path MTU with probes (RFC 8899)" }
@@ -69,28 +68,31 @@ static socklen_t socket_address(struct sockaddr_storage *out, const char *list, 
 	fail("not an IP address: %s", text);
 }
 
-/* usrsctp_init says nothing when its UDP port is taken, so look first. */
-static void check_udp_port(void)
+/* usrsctp_init says nothing when its UDP port is taken, or there is no raw socket for it, so look first. */
+static void check_socket(void)
 {
 	struct sockaddr_storage address;
 	socklen_t length = socket_address(&address, options.address, options.udp);
-	int fd = socket(address.ss_family, SOCK_DGRAM, 0);
+	int type = options.udp == 0 ? SOCK_RAW : SOCK_DGRAM;
+	int fd = socket(address.ss_family, type, options.udp == 0 ? IPPROTO_SCTP : 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) != 0)
+	if (fd < 0 || (options.udp != 0 && bind(fd, (struct sockaddr *)&address, length) != 0))
 		fail("UDP port %u: %s", options.udp, strerror(errno));
 	close(fd);
 }
 
 static void start_stack(void)
 {
-	check_udp_port();
+	check_socket();
 	usrsctp_init(options.udp, NULL, NULL);
+	/* Its ABORT chunks say why, as a Protocol Violation. */
+	usrsctp_sysctl_set_sctp_diag_info_code(13);
 	/* On loopback usrsctp leaves the checksum out; RFC 9260 §6.8 wants it everywhere. */
 	usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
 	/* Strangers' packets get no ABORT: the raw sockets of a root user see those of others. */
 	usrsctp_sysctl_set_sctp_blackhole(2);
-	/* Keep the one address bound; do not offer those of other interfaces later. */
-	usrsctp_sysctl_set_sctp_auto_asconf(0);
+	/* Unless it is asked for, keep the one address bound; do not offer those of other interfaces later. */
+	usrsctp_sysctl_set_sctp_auto_asconf(with("auto-asconf"));
 	usrsctp_sysctl_set_sctp_asconf_enable(with("asconf"));
 	usrsctp_sysctl_set_sctp_ecn_enable(with("ecn"));
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
@@ -114,7 +116,7 @@ static struct socket *open_socket(void)
 	set_common_options(sock, address.ss_family);
 	/* The loopback interface has 64 KiB; a fixed MTU makes packets as they are on a network.
 	 * usrsctp adds the headers of IP, UDP and SCTP to the size given here. */
-	uint32_t headers = (address.ss_family == AF_INET6 ? 40 : 20) + 8 + 12;
+	uint32_t headers = (address.ss_family == AF_INET6 ? 40 : 20) + (options.udp == 0 ? 0 : 8) + 12;
 	struct sctp_paddrparams path = {
 		.spp_assoc_id = SCTP_FUTURE_ASSOC, .spp_pathmtu = options.mtu - headers,
 		.spp_flags = SPP_PMTUD_DISABLE,
@@ -132,6 +134,10 @@ static struct socket *open_socket(void)
 	int buffer = (int)options.send_buffer;
 	if (buffer != 0 && usrsctp_setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) != 0)
 		fail("send buffer: %s", strerror(errno));
+	/* More packets than that its raw socket does not take: Linux (6.18) then says that there is no such protocol. */
+	int window = 64 << 10;
+	if (options.udp == 0 && usrsctp_setsockopt(sock, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)) != 0)
+		fail("receive buffer: %s", strerror(errno));
 	authenticate(sock);
 	allow_changes(sock);
 	/* It sends no message that is larger than its buffer. */
@@ -143,10 +149,11 @@ static struct socket *open_socket(void)
 	choose_scheduler(sock);
 	if (with("reset"))
 		set_option(sock, SCTP_ENABLE_STREAM_RESET, &resets, sizeof(resets));
-	if (!options.server)
+	if (!options.server && options.peer_udp != 0)
 		set_option(sock, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof(encapsulation));
 	if (usrsctp_bind(sock, (struct sockaddr *)&address, length) != 0)
 		fail("bind: %s", strerror(errno));
+	follow_host(sock);
 	/* A port that was chosen for the first address holds for all. */
 	uint16_t port = ntohs(((struct sockaddr_in *)&address)->sin_port);
 	if (port == 0 && strchr(options.address, ',') != NULL)

@@ -18,7 +18,7 @@ use crate::{Peer, PeerProgram, Unavailable};
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a command in the guest may take that is not a peer.
-const COMMAND_LIMIT: Duration = Duration::from_secs(20);
+pub const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 
 /// The MTU of an interface, if nothing else is said.
 pub(crate) const ETHERNET: u16 = 1_500;
@@ -224,7 +224,13 @@ impl Guest {
     /// # Panics
     /// When the limit passes.
     pub fn run_for(&self, line: &str, limit: Duration) -> (String, Vec<String>) {
-        Peer::remote(self.ask(line)).exit(limit)
+        self.begin(line).exit(limit)
+    }
+
+    /// Begins a shell command in the guest, whose end is [`Peer::exit`]; the calling thread must be in the namespace.
+    #[must_use]
+    pub fn begin(&self, line: &str) -> Peer {
+        Peer::remote(self.ask(line))
     }
 
     /// Sends one line to the agent.

@@ -22,7 +22,7 @@ mod stack;
 pub mod traffic;
 
 #[cfg(target_os = "linux")]
-pub use guest::{Guest, WIDE};
+pub use guest::{COMMAND_LIMIT, Guest, WIDE};
 #[cfg(target_os = "linux")]
 pub use lab::Lab;
 #[cfg(target_os = "linux")]

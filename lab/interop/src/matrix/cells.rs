@@ -12,9 +12,9 @@ use super::ends::{end, on_runtime, suited};
 use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, crossing, damaged, denied, destined, forged, interleaved,
-    kept, keys, lost_resets, marked, moving, partial, parts, prioritized, resets, scheduled,
-    searched, whole_reset, zero_checksum,
+    Role, Subject, added, authenticated, automatic, crossing, damaged, denied, destined, forged,
+    interleaved, kept, keys, lost_resets, marked, moving, partial, parts, prioritized, resets,
+    scheduled, searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -141,7 +141,10 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::ZeroChecksumOffered => zero_checksum::offered(scene),
         Subject::Moves => moving::by_tresse(scene),
         Subject::MovesByPeer => moving::by_peer(scene),
-        Subject::Marked => marked::play(scene),
+        Subject::HostMoves => automatic::by_tresse(scene),
+        Subject::HostMovesByPeer => automatic::by_peer(scene),
+        Subject::Marked => marked::play(scene, false),
+        Subject::MarkedInUdp => marked::play(scene, true),
         Subject::MtuSearch => searched::by_tresse(scene),
         Subject::MtuSearchByPeer => searched::by_peer(scene),
         Subject::NonRenegable => kept::play(scene),

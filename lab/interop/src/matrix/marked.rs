@@ -12,9 +12,12 @@ const PAYLOAD: Payload = Payload { messages: 3_000, size: 1_000, ..Payload::PLAI
 /// Of this many packets that may be marked one is.
 const ONE_OF: u32 = 50;
 
-/// All arrives, both ends echo the marks that they get, and both say that they have reduced their window.
-pub(super) fn play(scene: &Scene<'_>) {
+/// All arrives, both ends echo the marks that they get, and both say that they have reduced their window. The kernel and usrsctp
+/// travel directly on IP, unless in UDP.
+pub(super) fn play(scene: &Scene<'_>, udp: bool) {
     let plan = Plan {
+        udp,
+        raw: !udp && scene.cell.peer == Stack::Usrsctp,
         // usrsctp has a network of its own so, in which marks are set.
         two_paths: scene.cell.peer == Stack::Usrsctp,
         ecn: true,
@@ -22,7 +25,7 @@ pub(super) fn play(scene: &Scene<'_>) {
     };
     on_runtime(scene, async {
         if matches!(scene.cell.peer, Stack::Linux | Stack::Usrsctp) {
-            mark(scene);
+            mark(scene, udp);
         }
         let stats = exchange(scene, &plan).await;
         let name = scene.cell.peer.name();
@@ -30,7 +33,8 @@ pub(super) fn play(scene: &Scene<'_>) {
             Unsupported(format!("{name} does not offer ECN")).raise();
         }
         assert!(stats.ect_packets_sent > u64::from(ONE_OF), "Tresse sends what may be marked");
-        if scene.cell.peer == Stack::Usrsctp
+        if udp
+            && scene.cell.peer == Stack::Usrsctp
             && (stats.ecn_echoes_received, stats.ce_packets_received) == (0, 0)
         {
             Unsupported(format!(
@@ -47,8 +51,10 @@ pub(super) fn play(scene: &Scene<'_>) {
 }
 
 /// Marks some packets of either direction.
-fn mark(scene: &Scene<'_>) {
-    let (protocol, interface) = if scene.is_guest() { (132, "peer0") } else { (17, "to1") };
+fn mark(scene: &Scene<'_>, udp: bool) {
+    let protocol = if udp { 17 } else { 132 };
+    // usrsctp may call from either of its addresses.
+    let interface = if scene.is_guest() { "peer0" } else { "{to1,to2}" };
     command("nft add table ip marks");
     for (hook, way) in [("output", "oifname"), ("prerouting", "iifname")] {
         command(&format!(

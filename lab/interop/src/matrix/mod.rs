@@ -5,6 +5,7 @@
 
 mod added;
 mod authenticated;
+mod automatic;
 mod cells;
 mod crossing;
 mod damaged;
@@ -186,8 +187,14 @@ pub enum Subject {
     Moves,
     /// Those of the peer do.
     MovesByPeer,
+    /// The host of Tresse gets addresses and loses others (RFC 6458 §8.1.24).
+    HostMoves,
+    /// That of the peer does.
+    HostMovesByPeer,
     /// The network marks data, both ways (RFC 3168).
     Marked,
+    /// The same, in UDP datagrams.
+    MarkedInUdp,
     /// Tresse finds out with probes how large packets may be (RFC 8899).
     MtuSearch,
     /// The peer does.
@@ -284,7 +291,10 @@ impl Subject {
             Subject::ZeroChecksumOffered => "the same, offered by Tresse alone",
             Subject::Moves => "addresses of Tresse deleted, added, preferred",
             Subject::MovesByPeer => "addresses of the peer deleted, added, preferred",
+            Subject::HostMoves => "addresses that the host of Tresse gets and loses",
+            Subject::HostMovesByPeer => "addresses that the host of the peer gets and loses",
             Subject::Marked => "data that the network marks",
+            Subject::MarkedInUdp => "the same, in UDP datagrams",
             Subject::MtuSearch => "larger packets, searched by Tresse",
             Subject::MtuSearchByPeer => "larger packets, searched by the peer",
             Subject::NonRenegable => "what is kept for sure, both ways",
@@ -350,8 +360,11 @@ impl Subject {
             | Subject::SchedulersInterleaved
             | Subject::SchedulersInterleavedByPeer => Some("Stream schedulers, RFC 8260 §3"),
             Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
-            Subject::Moves | Subject::MovesByPeer => Some("ASCONF, RFC 5061"),
-            Subject::Marked => Some("ECN, RFC 4960 Appendix A"),
+            Subject::Moves
+            | Subject::MovesByPeer
+            | Subject::HostMoves
+            | Subject::HostMovesByPeer => Some("ASCONF, RFC 5061"),
+            Subject::Marked | Subject::MarkedInUdp => Some("ECN, RFC 4960 Appendix A"),
             Subject::MtuSearch | Subject::MtuSearchByPeer => {
                 Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820")
             }

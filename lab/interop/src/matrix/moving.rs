@@ -16,13 +16,14 @@ use tresse_peers::traffic::{all_of, receive_all};
 use tresse_peers::{Payload, drop_packets};
 
 /// It takes two seconds.
-const PAYLOAD: Payload = Payload { messages: 1_600, size: 500, streams: 4, ..Payload::PLAIN };
+pub(super) const PAYLOAD: Payload =
+    Payload { messages: 1_600, size: 500, streams: 4, ..Payload::PLAIN };
 const BURST: u64 = 8;
 const INTERVAL: Duration = Duration::from_millis(10);
 /// From this message on the peer changes its addresses, once in this many messages (`conformance/interop/extensions.h`).
 const CHANGE_AT: u64 = 400;
 
-fn plan(scene: &Scene<'_>, more: &str) -> Plan {
+pub(super) fn plan(scene: &Scene<'_>, payload: Payload, more: &str) -> Plan {
     let options = format!(
         "--duplex --with asconf --close wait --interval {} --burst {BURST}{more}",
         INTERVAL.as_millis()
@@ -32,13 +33,13 @@ fn plan(scene: &Scene<'_>, more: &str) -> Plan {
         // Keys are the empty ones that all have.
         authentication: Some(Arc::new(Authentication::default())),
         moving: true,
-        ..suited(scene, &Plan::new(PAYLOAD, &options))
+        ..suited(scene, &Plan::new(payload, &options))
     }
 }
 
 /// Tresse deletes its second address, adds it again, would like data to come there, and deletes the first one.
 pub(super) fn by_tresse(scene: &Scene<'_>) {
-    let plan = plan(scene, "");
+    let plan = plan(scene, PAYLOAD, "");
     let [ours, _] = scene.addresses(&plan);
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
@@ -69,7 +70,7 @@ pub(super) fn by_tresse(scene: &Scene<'_>) {
 
 /// The peer does the same with its addresses.
 pub(super) fn by_peer(scene: &Scene<'_>) {
-    let plan = plan(scene, &format!(" --readdress-at {CHANGE_AT}"));
+    let plan = plan(scene, PAYLOAD, &format!(" --readdress-at {CHANGE_AT}"));
     let [ours, theirs] = scene.addresses(&plan);
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
@@ -152,7 +153,7 @@ async fn change(association: &Association, what: AddressChange, address: IpAddr)
 }
 
 /// From now on nothing comes or goes over that path.
-fn lose(scene: &Scene<'_>, path: usize) {
+pub(super) fn lose(scene: &Scene<'_>, path: usize) {
     let protocol = if scene.is_guest() { 132 } else { 17 };
     let interface = scene.interface(path);
     drop_packets("input", &format!("iifname {interface} ip protocol {protocol}"));
@@ -160,7 +161,7 @@ fn lose(scene: &Scene<'_>, path: usize) {
 }
 
 /// Sends all, in bursts.
-async fn send(association: &Association, payload: Payload) {
+pub(super) async fn send(association: &Association, payload: Payload) {
     for index in 0..payload.messages {
         if index % BURST == 0 {
             tokio::time::sleep(INTERVAL).await;

@@ -15,8 +15,8 @@ use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
 use tresse_peers::{
-    Guest, Lab, Meddler, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE, Words,
-    command, free_udp_port,
+    COMMAND_LIMIT, Guest, Lab, Meddler, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable,
+    WIDE, Words, command, free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.
@@ -45,6 +45,8 @@ pub(super) struct Plan {
     pub(super) options: String,
     /// In UDP datagrams, where there is a choice.
     pub(super) udp: bool,
+    /// Directly on IP, with a peer of this host that can.
+    pub(super) raw: bool,
     pub(super) ipv6: bool,
     /// A network in between, to the server and to the client.
     pub(super) links: Option<[LinkConfig; 2]>,
@@ -60,6 +62,8 @@ pub(super) struct Plan {
     pub(super) zero_checksum: bool,
     /// Addresses may change.
     pub(super) moving: bool,
+    /// Tresse has all addresses of its host.
+    pub(super) wildcard: bool,
     /// Routers may mark.
     pub(super) ecn: bool,
     /// Tresse reports damaged packets.
@@ -91,6 +95,7 @@ impl Plan {
             payload,
             options,
             udp: false,
+            raw: false,
             ipv6: false,
             links: None,
             meddler: None,
@@ -99,6 +104,7 @@ impl Plan {
             interleaving: false,
             zero_checksum: false,
             moving: false,
+            wildcard: false,
             ecn: false,
             drop_reports: false,
             two_paths: false,
@@ -171,6 +177,11 @@ impl<'a> Scene<'a> {
             let guest = lab.guest()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             guest.reset();
             guest.run(&format!("sysctl -qw net.sctp.udp_port={GUEST_UDP}"));
+            // A cell before may have taken them.
+            for n in 0..2 {
+                command(&format!("ip addr replace 10.99.{n}.1/24 dev peer{n}"));
+                guest.run(&format!("ip addr replace 10.99.{n}.2/24 dev vec{n}"));
+            }
             (Host::Guest(guest), ports_of_guest(lab), GUEST_UDP)
         } else {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
@@ -184,10 +195,14 @@ impl<'a> Scene<'a> {
             Subject::DestinationByPeer,
             Subject::Heartbeats,
             Subject::HeartbeatsByPeer,
+            Subject::HostMoves,
+            Subject::HostMovesByPeer,
         ];
         let two_paths = match cell.peer {
             Stack::Linux => false,
-            Stack::Usrsctp if cell.subject == Subject::Marked => true,
+            Stack::Usrsctp if [Subject::Marked, Subject::MarkedInUdp].contains(&cell.subject) => {
+                true
+            }
             _ => two.contains(&cell.subject) || wide.contains(&cell.subject),
         };
         let network = if two_paths { Some(two_networks()?) } else { None };
@@ -235,6 +250,28 @@ impl<'a> Scene<'a> {
         if self.is_guest() { format!("peer{path}") } else { format!("to{}", path + 1) }
     }
 
+    /// Runs a command on the host of the peer, where there are two.
+    pub(super) async fn command_there(&self, line: &str) {
+        match (&self.host, &self.network) {
+            (Host::Guest(guest), _) => {
+                let running = guest.begin(line);
+                let (status, said) = blocking(move || running.exit(COMMAND_LIMIT)).await;
+                assert_eq!(status, "0", "{line} in the guest said: {said:?}");
+            }
+            (Host::Here(_), Some([here, there])) => {
+                there.enter();
+                command(line);
+                here.enter();
+            }
+            (Host::Here(_), None) => panic!("{line}: the peer is on this host"),
+        }
+    }
+
+    /// The interfaces of the peer's two paths.
+    pub(super) fn interface_there(&self, path: usize) -> String {
+        if self.is_guest() { format!("vec{path}") } else { self.interface(path) }
+    }
+
     /// Addresses of Tresse and of the peer.
     pub(super) fn addresses(&self, plan: &Plan) -> [Vec<IpAddr>; 2] {
         let paths = if plan.two_paths { 2 } else { 1 };
@@ -256,7 +293,7 @@ impl<'a> Scene<'a> {
 
     /// Whether packets of a plan travel in UDP.
     fn encapsulated(&self, plan: &Plan) -> bool {
-        !self.is_guest() || plan.udp || plan.links.is_some()
+        !(self.is_guest() || plan.raw) || plan.udp || plan.links.is_some()
     }
 
     /// Settings of Tresse's associations.
@@ -306,7 +343,10 @@ impl<'a> Scene<'a> {
 
     /// Tresse's endpoint, on the ports of this scene.
     pub(super) fn config(&self, plan: &Plan) -> Config {
-        let [ours, _] = self.addresses(plan);
+        let [mut ours, _] = self.addresses(plan);
+        if plan.wildcard {
+            ours = vec![Ipv4Addr::UNSPECIFIED.into()];
+        }
         let carrier = if self.encapsulated(plan) {
             let udp = self.udp.0;
             Carrier::Udp { local: ours.into_iter().map(|ip| SocketAddr::new(ip, udp)).collect() }
@@ -357,11 +397,12 @@ impl<'a> Scene<'a> {
         if plan.two_paths {
             add("--fast-failover".into());
         }
-        if !self.is_guest() {
+        if !self.is_guest() && self.encapsulated(plan) {
             add(format!("--udp {}", self.udp.1));
         }
         if let Some(server) = server {
-            let peer = if server.ip() == ours[0] { list(&ours) } else { server.ip().to_string() };
+            let all = server.ip() == ours[0] && !plan.wildcard;
+            let peer = if all { list(&ours) } else { server.ip().to_string() };
             add(format!("--peer {peer}"));
             if self.encapsulated(plan) {
                 add(format!("--peer-udp {}", server.port()));
@@ -436,7 +477,10 @@ impl<'a> Scene<'a> {
         plan: &Plan,
         endpoint: &Endpoint,
     ) -> (Association, Peer, Option<Relay>) {
-        let server = endpoint.local_addr();
+        let mut server = endpoint.local_addr();
+        if plan.wildcard {
+            server.set_ip(self.addresses(plan)[0][0]);
+        }
         let relay = self.relay(plan, server);
         let reached = relay.as_ref().map_or(server, |r| SocketAddr::new(r.address(), r.port()));
         let mut peer = self.start_peer(plan, Some(reached));
