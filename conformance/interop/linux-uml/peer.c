@@ -103,13 +103,19 @@ struct probe_interval {
 	uint32_t milliseconds;
 };
 
-/* The path MTU is searched, with probes this often at most: the kernel takes nothing shorter. */
+/* The path MTU is searched, with probes this often at most: the kernel takes nothing shorter. What is too large meanwhile is sent
+ * again each second, for as long as it takes. */
 static void search_mtu(int sock)
 {
 	struct probe_interval interval = { .milliseconds = 5000 };
+	struct sctp_rtoinfo timers = { .srto_initial = 1000, .srto_min = 1000, .srto_max = 1000 };
+	struct sctp_assocparams patience = { .sasoc_asocmaxrxt = 100 };
 
-	if (with("mtu-search"))
-		set_option(sock, PROBE_INTERVAL, &interval, sizeof(interval));
+	if (!with("mtu-search"))
+		return;
+	set_option(sock, PROBE_INTERVAL, &interval, sizeof(interval));
+	set_option(sock, SCTP_RTOINFO, &timers, sizeof(timers));
+	set_option(sock, SCTP_ASSOCINFO, &patience, sizeof(patience));
 }
 
 /* RFC 6951, as the kernel's linux/sctp.h has it; that of libsctp does not know it yet. */

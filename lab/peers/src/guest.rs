@@ -189,6 +189,12 @@ impl Guest {
         self.namespace.enter();
     }
 
+    /// The namespace from which it is reached.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
     /// Makes the calling thread enter the namespace and the guest as new: no peers, no rules that drop
     /// packets, no UDP encapsulation, the kernel's own timers.
     pub fn reset(&self) {

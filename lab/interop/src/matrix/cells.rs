@@ -13,8 +13,8 @@ use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
     Role, Subject, added, authenticated, automatic, crossing, damaged, denied, destined, forged,
-    interleaved, kept, keys, lost_resets, marked, moving, partial, parts, prioritized, resets,
-    scheduled, searched, whole_reset, zero_checksum,
+    interleaved, kept, keys, lost_resets, marked, moving, narrowed, partial, parts, prioritized,
+    resets, scheduled, searched, whole_reset, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -147,6 +147,9 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::MarkedInUdp => marked::play(scene, true),
         Subject::MtuSearch => searched::by_tresse(scene),
         Subject::MtuSearchByPeer => searched::by_peer(scene),
+        Subject::TooBig => narrowed::told(scene),
+        Subject::BlackHole => narrowed::silent(scene),
+        Subject::BlackHoleByPeer => narrowed::silent_by_peer(scene),
         Subject::NonRenegable => kept::play(scene),
         Subject::Damaged => damaged::reported(scene),
         Subject::DamagedUnreported => damaged::unreported(scene),

@@ -19,6 +19,8 @@ mod keys;
 mod lost_resets;
 mod marked;
 mod moving;
+mod narrowed;
+mod network;
 mod partial;
 mod parts;
 mod prioritized;
@@ -199,6 +201,12 @@ pub enum Subject {
     MtuSearch,
     /// The peer does.
     MtuSearchByPeer,
+    /// A router on Tresse's way becomes narrower, and says so (RFC 1191, RFC 8201).
+    TooBig,
+    /// It says nothing (RFC 8899 §4.3).
+    BlackHole,
+    /// The same on the way of the peer.
+    BlackHoleByPeer,
     /// Both ends say in NR-SACKs what they will keep, through loss.
     NonRenegable,
     /// The network damages packets, both ways, and both ends report them (draft-stewart-sctp-pktdrprep).
@@ -297,6 +305,9 @@ impl Subject {
             Subject::MarkedInUdp => "the same, in UDP datagrams",
             Subject::MtuSearch => "larger packets, searched by Tresse",
             Subject::MtuSearchByPeer => "larger packets, searched by the peer",
+            Subject::TooBig => "a router becomes narrower and says so, sent by Tresse",
+            Subject::BlackHole => "the same without a word, sent by Tresse",
+            Subject::BlackHoleByPeer => "the same without a word, sent by the peer",
             Subject::NonRenegable => "what is kept for sure, both ways",
             Subject::Damaged => "damaged packets, reported by both ends",
             Subject::DamagedUnreported => "the same, offered by Tresse alone",
@@ -365,9 +376,11 @@ impl Subject {
             | Subject::HostMoves
             | Subject::HostMovesByPeer => Some("ASCONF, RFC 5061"),
             Subject::Marked | Subject::MarkedInUdp => Some("ECN, RFC 4960 Appendix A"),
-            Subject::MtuSearch | Subject::MtuSearchByPeer => {
-                Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820")
-            }
+            Subject::MtuSearch
+            | Subject::MtuSearchByPeer
+            | Subject::TooBig
+            | Subject::BlackHole
+            | Subject::BlackHoleByPeer => Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820"),
             Subject::NonRenegable => Some("NR-SACK, draft-tuexen-tsvwg-sctp-multipath"),
             Subject::Damaged | Subject::DamagedUnreported => {
                 Some("Packet drop reports, draft-stewart-sctp-pktdrprep")

@@ -11,12 +11,13 @@ use tresse::{
 };
 use tresse_netem::LinkConfig;
 
+use super::network::{self, Network};
 use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
 use tresse_peers::{
-    COMMAND_LIMIT, Guest, Lab, Meddler, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable,
-    WIDE, Words, command, free_udp_port,
+    COMMAND_LIMIT, Guest, Lab, Meddler, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE,
+    Words, command, free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.
@@ -72,6 +73,10 @@ pub(super) struct Plan {
     pub(super) two_paths: bool,
     /// A network whose packets may be of [`WIDE`] bytes.
     pub(super) wide: bool,
+    /// A router between the hosts.
+    pub(super) routed: bool,
+    /// How Tresse finds out how large packets may be, if not as usual.
+    pub(super) mtu_discovery: Option<MtuDiscovery>,
     /// Tresse soon hears whether the peer is there.
     pub(super) curious: bool,
     /// What of its streams the peer may ask Tresse to change (RFC 6525 §6.3.1).
@@ -109,6 +114,8 @@ impl Plan {
             drop_reports: false,
             two_paths: false,
             wide: false,
+            routed: false,
+            mtu_discovery: None,
             curious: false,
             reconfiguration: ReconfigurationPolicy::default(),
             send_buffer: None,
@@ -118,15 +125,6 @@ impl Plan {
             overrides: "",
         }
     }
-}
-
-/// Two hosts with two networks between them; the calling thread is in the first one.
-fn two_networks() -> Result<[Namespace; 2], Unavailable> {
-    let (here, there) = (Namespace::new()?, Namespace::new()?);
-    here.join(&there, 1);
-    here.join(&there, 2);
-    here.enter();
-    Ok([here, there])
 }
 
 fn ports_of_guest(lab: &Lab) -> (u16, u16) {
@@ -142,8 +140,7 @@ pub(super) struct Scene<'a> {
     pub(super) recorder: Recorder,
     pub(super) words: Words,
     host: Host<'a>,
-    /// Where Tresse and a peer of this host have two paths.
-    network: Option<[Namespace; 2]>,
+    network: Network,
     /// SCTP ports of the server and of the client.
     ports: std::cell::Cell<(u16, u16)>,
     lab: &'a Lab,
@@ -155,6 +152,15 @@ pub(super) struct Scene<'a> {
 enum Host<'a> {
     Guest(MutexGuard<'a, Guest>),
     Here(&'a PeerProgram),
+}
+
+impl Host<'_> {
+    fn guest(&self) -> Option<&Guest> {
+        match self {
+            Host::Guest(guest) => Some(guest),
+            Host::Here(_) => None,
+        }
+    }
 }
 
 /// Both ends, at work.
@@ -177,47 +183,17 @@ impl<'a> Scene<'a> {
             let guest = lab.guest()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             guest.reset();
             guest.run(&format!("sysctl -qw net.sctp.udp_port={GUEST_UDP}"));
-            // A cell before may have taken them.
-            for n in 0..2 {
-                command(&format!("ip addr replace 10.99.{n}.1/24 dev peer{n}"));
-                guest.run(&format!("ip addr replace 10.99.{n}.2/24 dev vec{n}"));
-            }
+            network::restore(&guest);
             (Host::Guest(guest), ports_of_guest(lab), GUEST_UDP)
         } else {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
-        let wide = [Subject::MtuSearch, Subject::MtuSearchByPeer];
-        let two = [
-            Subject::Failover,
-            Subject::Moves,
-            Subject::MovesByPeer,
-            Subject::Destination,
-            Subject::DestinationByPeer,
-            Subject::Heartbeats,
-            Subject::HeartbeatsByPeer,
-            Subject::HostMoves,
-            Subject::HostMovesByPeer,
-        ];
-        let two_paths = match cell.peer {
-            Stack::Linux => false,
-            Stack::Usrsctp if [Subject::Marked, Subject::MarkedInUdp].contains(&cell.subject) => {
-                true
-            }
-            _ => two.contains(&cell.subject) || wide.contains(&cell.subject),
-        };
-        let network = if two_paths { Some(two_networks()?) } else { None };
-        if let Some(hosts) = &network
-            && wide.contains(&cell.subject)
-        {
-            for host in hosts.iter().rev() {
-                host.enter();
-                command(&format!("ip link set to1 mtu {WIDE}"));
-            }
-        }
+        let network = Network::of(cell, host.guest())?;
         Ok(Scene {
             cell,
             full: settings.full,
-            limit: settings.limit,
+            // The kernel takes 35 s to notice.
+            limit: settings.limit * if cell.subject == Subject::BlackHoleByPeer { 2 } else { 1 },
             recorder: Recorder::default(),
             words: Words::default(),
             network,
@@ -252,19 +228,19 @@ impl<'a> Scene<'a> {
 
     /// Runs a command on the host of the peer, where there are two.
     pub(super) async fn command_there(&self, line: &str) {
-        match (&self.host, &self.network) {
-            (Host::Guest(guest), _) => {
-                let running = guest.begin(line);
+        match &self.host {
+            Host::Guest(guest) => {
+                let running = self.network.at_peer(Some(guest), || guest.begin(line));
                 let (status, said) = blocking(move || running.exit(COMMAND_LIMIT)).await;
                 assert_eq!(status, "0", "{line} in the guest said: {said:?}");
             }
-            (Host::Here(_), Some([here, there])) => {
-                there.enter();
-                command(line);
-                here.enter();
-            }
-            (Host::Here(_), None) => panic!("{line}: the peer is on this host"),
+            Host::Here(_) => self.network.at_peer(None, || command(line)),
         }
+    }
+
+    /// Does something on the router between the hosts.
+    pub(super) fn at_router<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.network.at_router(self.host.guest(), work)
     }
 
     /// The interfaces of the peer's two paths.
@@ -288,6 +264,18 @@ impl<'a> Scene<'a> {
                 })
                 .collect()
         };
+        if plan.routed {
+            let ours = match plan.ipv6 {
+                false => [10, 1, 0, 1].into(),
+                true => [0xfd01, 0, 0, 0, 0, 0, 0, 1].into(),
+            };
+            let theirs = match (self.is_guest(), plan.ipv6) {
+                (true, _) => list(2)[0],
+                (false, false) => [10, 2, 0, 2].into(),
+                (false, true) => [0xfd02, 0, 0, 0, 0, 0, 0, 2].into(),
+            };
+            return [vec![ours], vec![theirs]];
+        }
         [list(1), list(2)]
     }
 
@@ -319,6 +307,9 @@ impl<'a> Scene<'a> {
         config.extensions.ecn = plan.ecn;
         config.extensions.packet_drop_reports = plan.drop_reports;
         config.reconfiguration = plan.reconfiguration;
+        if let Some(discovery) = plan.mtu_discovery {
+            config.mtu_discovery = discovery;
+        }
         if plan.wide {
             config.mtu_discovery = MtuDiscovery::probes(usize::from(WIDE));
         }
@@ -410,17 +401,10 @@ impl<'a> Scene<'a> {
         }
         add(plan.options.clone());
         let mut peer = match &self.host {
-            Host::Guest(guest) => guest.start(&words),
+            Host::Guest(guest) => self.network.at_peer(Some(guest), || guest.start(&words)),
             Host::Here(program) => {
                 let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-                if let Some([_, there]) = &self.network {
-                    there.enter();
-                }
-                let peer = program.start(&words);
-                if let Some([here, _]) = &self.network {
-                    here.enter();
-                }
-                peer
+                self.network.at_peer(None, || program.start(&words))
             }
         };
         peer.keep(&self.words);

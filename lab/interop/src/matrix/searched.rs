@@ -103,18 +103,18 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
 }
 
 /// What is known of the IP packets of one direction.
-struct Sizes {
+pub(super) struct Sizes {
     /// HEARTBEAT chunks in long packets.
     probes: usize,
     /// Bytes of the longest one of them.
     longest: usize,
     /// Bytes of the first one with data, of the largest one, and of the largest one among the last ones.
     first: usize,
-    most: usize,
-    last: usize,
+    pub(super) most: usize,
+    pub(super) last: usize,
 }
 
-fn sizes(scene: &Scene<'_>, side: Direction) -> Sizes {
+pub(super) fn sizes(scene: &Scene<'_>, side: Direction) -> Sizes {
     let mut sizes = Sizes { probes: 0, longest: 0, first: 0, most: 0, last: 0 };
     let mut data = Vec::new();
     scene.recorder.packets_of(side, |bytes| {
