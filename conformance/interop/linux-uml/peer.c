@@ -22,7 +22,7 @@
 typedef int peer_socket;
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, ecn, mtu-search"
+#define PEER_FEATURES "reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, nat, ecn, mtu-search"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "nr-sack", "no NR-SACK chunks" }, \

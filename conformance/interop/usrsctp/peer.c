@@ -17,7 +17,7 @@ typedef struct socket *peer_socket;
 #define PEER_PORTS "[--udp PORT] [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, ecn, packet-drop-reports"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, deny-changes, auth, sha-1, interleaving, asconf, auto-asconf, nat, ecn, packet-drop-reports"
 #define PEER_LACKS \
 	{ "zero-checksum", "no packets without a checksum (RFC 9653)" }, \
 	{ "mtu-search", "no call that searches the path MTU with probes (RFC 8899)" }
@@ -94,6 +94,8 @@ static void start_stack(void)
 	/* Unless it is asked for, keep the one address bound; do not offer those of other interfaces later. */
 	usrsctp_sysctl_set_sctp_auto_asconf(with("auto-asconf"));
 	usrsctp_sysctl_set_sctp_asconf_enable(with("asconf"));
+	/* It knows the other end by addresses that are not its own: wildcards are taken. */
+	usrsctp_sysctl_set_sctp_nat_friendly(with("nat"));
 	usrsctp_sysctl_set_sctp_ecn_enable(with("ecn"));
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
 	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));

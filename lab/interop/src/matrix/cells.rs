@@ -14,7 +14,7 @@ use super::scene::{Met, Plan, Scene};
 use super::{
     Role, Subject, added, authenticated, automatic, crossing, damaged, denied, destined, forged,
     interleaved, kept, keys, lost_resets, marked, moving, narrowed, partial, parts, prioritized,
-    resets, scheduled, searched, whole_reset, zero_checksum,
+    resets, scheduled, searched, whole_reset, wildcards, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -143,6 +143,8 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::MovesByPeer => moving::by_peer(scene),
         Subject::HostMoves => automatic::by_tresse(scene),
         Subject::HostMovesByPeer => automatic::by_peer(scene),
+        Subject::Wildcards => wildcards::play(scene, false),
+        Subject::WildcardAdds => wildcards::play(scene, true),
         Subject::Marked => marked::play(scene, false),
         Subject::MarkedInUdp => marked::play(scene, true),
         Subject::MtuSearch => searched::by_tresse(scene),

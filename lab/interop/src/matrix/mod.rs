@@ -32,6 +32,7 @@ mod scene;
 mod scheduled;
 mod searched;
 mod whole_reset;
+mod wildcards;
 mod zero_checksum;
 
 use std::path::PathBuf;
@@ -193,6 +194,10 @@ pub enum Subject {
     HostMoves,
     /// That of the peer does.
     HostMovesByPeer,
+    /// Requests of Tresse name no address, as behind a NAT (RFC 6951 §5.7).
+    Wildcards,
+    /// One of them adds an address.
+    WildcardAdds,
     /// The network marks data, both ways (RFC 3168).
     Marked,
     /// The same, in UDP datagrams.
@@ -301,6 +306,8 @@ impl Subject {
             Subject::MovesByPeer => "addresses of the peer deleted, added, preferred",
             Subject::HostMoves => "addresses that the host of Tresse gets and loses",
             Subject::HostMovesByPeer => "addresses that the host of the peer gets and loses",
+            Subject::Wildcards => "wildcards of Tresse: preferred, all others deleted",
+            Subject::WildcardAdds => "wildcards of Tresse: added",
             Subject::Marked => "data that the network marks",
             Subject::MarkedInUdp => "the same, in UDP datagrams",
             Subject::MtuSearch => "larger packets, searched by Tresse",
@@ -374,7 +381,9 @@ impl Subject {
             Subject::Moves
             | Subject::MovesByPeer
             | Subject::HostMoves
-            | Subject::HostMovesByPeer => Some("ASCONF, RFC 5061"),
+            | Subject::HostMovesByPeer
+            | Subject::Wildcards
+            | Subject::WildcardAdds => Some("ASCONF, RFC 5061"),
             Subject::Marked | Subject::MarkedInUdp => Some("ECN, RFC 4960 Appendix A"),
             Subject::MtuSearch
             | Subject::MtuSearchByPeer

@@ -133,7 +133,7 @@ pub(super) async fn both_active(association: &Association) {
 }
 
 /// Asks the peer for a change, and waits until it is done.
-async fn change(association: &Association, what: AddressChange, address: IpAddr) {
+pub(super) async fn change(association: &Association, what: AddressChange, address: IpAddr) {
     match what {
         AddressChange::Add => association.add_address(address),
         AddressChange::Delete => association.remove_address(address),

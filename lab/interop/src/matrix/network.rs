@@ -1,11 +1,17 @@
 //! Where the hosts of a cell are: networks of its own, unless it is played on loopback or beside the guest.
 
+use std::net::Ipv4Addr;
+
 use tresse_peers::{Guest, Namespace, Unavailable, WIDE, command};
 
 use super::{Cell, Stack, Subject};
 
+/// An address of the peer that is of no private network (TEST-NET-3).
+pub(super) const FAR: [u8; 4] = [203, 0, 113, 2];
+
 /// Gives the guest, and what it is reached from, what a cell before may have changed. The calling thread is where it is reached from.
 pub(super) fn restore(guest: &Guest) {
+    let mut there = format!("ip addr del {}/32 dev vec0 2>/dev/null", Ipv4Addr::from(FAR));
     for n in 0..2 {
         let (net, tap) = (format!("10.99.{n}"), format!("peer{n}"));
         command(&format!("ip addr replace {net}.1/24 dev {tap}"));
@@ -13,8 +19,9 @@ pub(super) fn restore(guest: &Guest) {
         command(&format!(
             "ip route replace {net}.0/24 dev {tap} proto kernel scope link src {net}.1"
         ));
-        guest.run(&format!("ip addr replace {net}.2/24 dev vec{n}"));
+        there += &format!("; ip addr replace {net}.2/24 dev vec{n}");
     }
+    guest.run(&there);
 }
 
 /// A namespace for each host, as far as it needs one.
@@ -46,7 +53,9 @@ impl Network {
             | Subject::Destination
             | Subject::DestinationByPeer
             | Subject::Heartbeats
-            | Subject::HeartbeatsByPeer => Network::two(),
+            | Subject::HeartbeatsByPeer
+            | Subject::Wildcards
+            | Subject::WildcardAdds => Network::two(),
             _ => Ok(Network::default()),
         }
     }
@@ -108,6 +117,25 @@ impl Network {
         command("ip -6 route add default via fd01::2");
         whole_packets("to1");
         Ok(network)
+    }
+
+    /// Gives the peer [`FAR`], from where it answers on both networks.
+    pub(super) fn move_peer_away(&self, guest: Option<&Guest>) {
+        let far = Ipv4Addr::from(FAR);
+        let add = |interface| format!("ip addr add {far}/32 dev {interface}");
+        let next = if let Some(guest) = guest {
+            guest.run(&add("vec0"));
+            "10.99.0.2"
+        } else {
+            self.at_peer(None, || {
+                command(&add("to1"));
+                for net in 1..=2 {
+                    command(&format!("ip route replace 10.{net}.0.0/24 dev to{net} src {far}"));
+                }
+            });
+            "10.1.0.2"
+        };
+        command(&format!("ip route replace {far} via {next}"));
     }
 
     /// Moves the calling thread to Tresse's host.

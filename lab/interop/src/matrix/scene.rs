@@ -11,7 +11,7 @@ use tresse::{
 };
 use tresse_netem::LinkConfig;
 
-use super::network::{self, Network};
+use super::network::{self, FAR, Network};
 use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
@@ -69,6 +69,8 @@ pub(super) struct Plan {
     pub(super) ecn: bool,
     /// Tresse reports damaged packets.
     pub(super) drop_reports: bool,
+    /// The peer is in the wide world, and Tresse is not.
+    pub(super) far: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
     /// A network whose packets may be of [`WIDE`] bytes.
@@ -112,6 +114,7 @@ impl Plan {
             wildcard: false,
             ecn: false,
             drop_reports: false,
+            far: false,
             two_paths: false,
             wide: false,
             routed: false,
@@ -238,6 +241,13 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Gives the peer an address of the wide world, if the plan says so.
+    pub(super) fn move_peer_away(&self, plan: &Plan) {
+        if plan.far {
+            self.network.move_peer_away(self.host.guest());
+        }
+    }
+
     /// Does something on the router between the hosts.
     pub(super) fn at_router<R>(&self, work: impl FnOnce() -> R) -> R {
         self.network.at_router(self.host.guest(), work)
@@ -276,7 +286,7 @@ impl<'a> Scene<'a> {
             };
             return [vec![ours], vec![theirs]];
         }
-        [list(1), list(2)]
+        [list(1), if plan.far { vec![FAR.into()] } else { list(2) }]
     }
 
     /// Whether packets of a plan travel in UDP.
