@@ -36,7 +36,6 @@ pub(super) fn play(scene: &Scene<'_>) {
     let full = |quick, full| scene.amount(quick, full);
     let of = |payload: Payload, messages| Payload { messages, ..payload };
     let plan = |payload| Plan::new(payload, "");
-    let link = LinkConfig { delay_ms: 5.0, ..LinkConfig::default() };
     match scene.cell.subject {
         Subject::Handshake => transfer(scene, &plan(of(BULK, 0)), By::Tresse),
         Subject::Bulk => transfer(scene, &plan(of(BULK, full(3_000, 100_000))), By::Tresse),
@@ -67,18 +66,7 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::AbortByPeer => abort_by_peer(scene),
         Subject::Restart if scene.cell.role == Role::Client => restart_of_tresse(scene),
         Subject::Restart => restart_of_the_peer(scene),
-        Subject::Loss => {
-            let links =
-                [LinkConfig { loss: 0.05, ..link.clone() }, LinkConfig { loss: 0.05, ..link }];
-            let payload = of(BULK, full(500, 10_000));
-            transfer(scene, &Plan { links: Some(links), ..plan(payload) }, By::Tresse);
-        }
-        Subject::Reordering => {
-            let link = LinkConfig { reorder: 0.1, reorder_delay_ms: Some(5.0), ..link };
-            let payload = of(BULK, full(1_000, 10_000));
-            let links = Some([link.clone(), link]);
-            transfer(scene, &Plan { links, ..plan(payload) }, By::Tresse);
-        }
+        Subject::Loss | Subject::Reordering => impaired(scene),
         Subject::Failover => failover(scene),
         Subject::Udp => {
             let payload = of(BULK, full(500, 10_000));
@@ -165,6 +153,18 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::HeartbeatsByPeer => destined::heartbeats_by_peer(scene),
         other => unreachable!("{other:?} is about no extension"),
     }
+}
+
+/// Through a network that loses packets, or has some late.
+fn impaired(scene: &Scene<'_>) {
+    let link = LinkConfig { delay_ms: 5.0, ..LinkConfig::default() };
+    let (quick, link) = match scene.cell.subject {
+        Subject::Loss => (500, LinkConfig { loss: 0.05, ..link }),
+        _ => (1_000, LinkConfig { reorder: 0.1, reorder_delay_ms: Some(5.0), ..link }),
+    };
+    let payload = Payload { messages: scene.amount(quick, 10_000), ..BULK };
+    let links = Some([link.clone(), link]);
+    transfer(scene, &Plan { links, ..Plan::new(payload, "") }, By::Tresse);
 }
 
 /// Whether the peer's SHUTDOWN acknowledges what we sent. Half of all wrong numbers look like old ones
