@@ -26,11 +26,17 @@ static int reset_streams(peer_socket sock, bool ours)
 	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
 }
 
-/* Asks until it can be asked for: EAGAIN, EINPROGRESS and EBUSY mean that it cannot now. */
+/* A call has failed because it cannot be asked for now: usrsctp tells of an answer before it is ready for the next request. */
+static bool not_now(void)
+{
+	return errno == EAGAIN || errno == EINPROGRESS || errno == EBUSY || errno == EALREADY;
+}
+
+/* Asks until it can be asked for. */
 static void reset(peer_socket sock, bool ours)
 {
 	while (reset_streams(sock, ours) != 0) {
-		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
+		if (!not_now())
 			fail("reset of %s streams: %s", ours ? "our" : "the other end's", strerror(errno));
 		usleep(1000);
 	}
@@ -42,7 +48,7 @@ static void reset_all(peer_socket sock)
 	sctp_assoc_t association = 0;
 
 	while (stack_set(sock, SCTP_RESET_ASSOC, &association, sizeof(association)) != 0) {
-		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
+		if (!not_now())
 			fail("reset of everything: %s", strerror(errno));
 		usleep(1000);
 	}
@@ -75,10 +81,15 @@ static void be_denied(peer_socket sock)
 	struct sctp_add_streams more = { .sas_outstrms = 1 };
 
 	for (unsigned request = 0; request < 3; request++) {
-		if (request < 2)
+		if (request < 2) {
 			reset(sock, request == 0);
-		else if (stack_set(sock, SCTP_ADD_STREAMS, &more, sizeof(more)) != 0)
-			fail("more streams: %s", strerror(errno));
+		} else {
+			while (stack_set(sock, SCTP_ADD_STREAMS, &more, sizeof(more)) != 0) {
+				if (!not_now())
+					fail("more streams: %s", strerror(errno));
+				usleep(1000);
+			}
+		}
 		while (denials <= request)
 			usleep(1000);
 	}
