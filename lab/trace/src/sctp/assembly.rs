@@ -134,6 +134,15 @@ impl Assembly {
         });
     }
 
+    /// Nothing more comes of messages that end before this number: those that lack a part were passed over. (Those in I-DATA
+    /// chunks may go on behind it.)
+    pub(super) fn forget(&mut self, before: u64) {
+        while let Some((begin, _)) = self.runs.first_key_value().filter(|(_, end)| **end < before) {
+            let begin = *begin;
+            self.take_run(begin);
+        }
+    }
+
     fn add_loose(&mut self, piece: Piece) -> Option<Message> {
         let (mut begin, mut end) = (piece.number, piece.number);
         if self.loose.insert(piece.number, piece).is_some() {
@@ -253,6 +262,19 @@ mod tests {
         assert_eq!(a.add(piece(10, "E", 0, Some(1))).unwrap().number, 9);
         assert_eq!(a.add(piece(11, "B", 1, Some(0))), None);
         a.reset(&[]);
+        assert_eq!(a.held(), 0);
+    }
+
+    #[test]
+    fn what_was_passed_over_is_forgotten() {
+        let mut a = Assembly::default();
+        for (number, flags) in [(5, "B"), (6, ""), (8, "E"), (10, "B")] {
+            assert_eq!(a.add(piece(number, flags, 1, None)), None);
+        }
+        a.forget(8);
+        assert_eq!(a.held(), 2);
+        a.forget(9);
+        assert_eq!(a.add(piece(11, "E", 2, None)).unwrap().number, 10);
         assert_eq!(a.held(), 0);
     }
 

@@ -102,6 +102,8 @@ pub(super) struct Direction {
     newly: u64,
     /// Messages of which all that is acknowledged is put together, unless their delivery is seen.
     acknowledged: Option<Assembly>,
+    /// Everything before this number was passed over, or had arrived.
+    passed: u64,
     /// Those that the last SACK completes.
     complete: Vec<Message>,
 }
@@ -124,6 +126,7 @@ impl Direction {
             blocks: Vec::new(),
             newly: 0,
             acknowledged: (!settings.both_ends).then(Assembly::default),
+            passed: 0,
             complete: Vec::new(),
         }
     }
@@ -172,6 +175,12 @@ impl Direction {
     pub(super) fn passes(&self, tsn: Tsn) -> Option<u64> {
         let number = self.number_from(self.first_tsn?, tsn);
         (number <= self.next() + FARTHEST).then_some(number)
+    }
+
+    /// The sender has its peer pass over what it lacks before this number (RFC 3758 §3.5): what is not reported by then is not
+    /// taken to be through once everything is acknowledged.
+    pub(super) fn pass_over(&mut self, number: u64) {
+        self.passed = self.passed.max(number);
     }
 
     /// Everything before this number is acknowledged.
@@ -414,6 +423,9 @@ impl Direction {
                 self.through(head, self.base - 1, &chunk);
             }
         }
+        if let Some(assembly) = self.acknowledged.as_mut().filter(|_| self.passed > 0) {
+            assembly.forget(self.passed.min(self.base));
+        }
         newest
     }
 
@@ -423,7 +435,8 @@ impl Direction {
             return;
         }
         self.newly += u64::from(chunk.bytes);
-        if let Some(assembly) = &mut self.acknowledged {
+        let passed = !chunk.gap_acked && number < self.passed && number < self.base;
+        if let Some(assembly) = self.acknowledged.as_mut().filter(|_| !passed) {
             let Chunk { bytes, first, fragment, .. } = *chunk;
             let piece = Piece { number, bytes, at: head.at, first: Some(first), fragment };
             self.complete.extend(assembly.add(piece));

@@ -23,6 +23,7 @@ impl Association {
         if let Some(forward) = forward
             && let Some(number) = self.directions[side].passes(forward.point)
         {
+            self.directions[side].pass_over(number + 1);
             let mut delivered = Delivered::new();
             self.deliveries[side].forward(&forward, number + 1, head.at, &mut delivered);
             self.delivered(head, role, delivered, out);
