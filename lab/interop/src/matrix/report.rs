@@ -161,11 +161,27 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     fn record(peer: Stack, role: Role, outcome: Outcome) -> Record {
         let cell = Cell { peer, role, subject: Subject::Restart };
         Record { cell, full: false, outcome, seconds: 1.0 }
+    }
+
+    #[test]
+    fn the_page_has_every_line() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/interop.md");
+        let page = std::fs::read_to_string(page).expect("docs/interop.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let rows: BTreeSet<&str> = rows.collect();
+        let lacks: Vec<&str> = Subject::value_variants()
+            .iter()
+            .map(|subject| subject.name())
+            .filter(|name| !rows.contains(name))
+            .collect();
+        assert_eq!(lacks, [""; 0], "`conformance/interop/run --quick` makes the table");
     }
 
     #[test]
