@@ -24,4 +24,5 @@ def play(victim):
 
 
 # Whoever echoes what it reads of the long ones is refused some 40 000 times, since none of it is acknowledged.
-main(play, memory=96, most=128, cpu=8)
+# On a slow machine that takes eleven seconds.
+main(play, memory=96, most=128, cpu=16)
