@@ -7,13 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use tresse::{AddressChange, AddressOutcome, Association, Direction, Event};
-use tresse_peers::traffic::{all_of, receive_all};
+use tresse_peers::traffic::all_of;
 use tresse_peers::{Payload, Unsupported, command, drop_packets};
 use tresse_wire::{Cause, Chunk};
 
 use super::Stack;
 use super::ends::{end, on_runtime};
-use super::moving::{self, lose, send};
+use super::moving::{self, lose};
 use super::scene::{Plan, Scene};
 
 /// It takes eight seconds: a kernel collects changes for half a second.
@@ -55,11 +55,7 @@ fn move_tresse(scene: &Scene<'_>) {
             under_way(&association);
             lose(scene, 1);
         };
-        tokio::join!(
-            changes,
-            send(&association, plan.payload),
-            receive_all(&association, plan.payload)
-        );
+        moving::beside_data(&association, plan.payload, changes).await;
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
         let stats = association.stats();
         assert_eq!((stats.asconfs_sent, stats.auth_chunks_forged), (4, 0));
@@ -123,11 +119,7 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
             under_way(&association);
             lose(scene, 1);
         };
-        tokio::join!(
-            changes,
-            send(&association, plan.payload),
-            receive_all(&association, plan.payload)
-        );
+        moving::beside_data(&association, plan.payload, changes).await;
         let remotes: Vec<IpAddr> = association.path_stats().iter().map(|p| p.remote).collect();
         assert!(remotes.contains(&theirs[0]) && !remotes.contains(&theirs[1]), "{remotes:?}");
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));

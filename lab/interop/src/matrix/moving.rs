@@ -56,11 +56,7 @@ pub(super) fn by_tresse(scene: &Scene<'_>) {
             assert_eq!(association.local_addresses(), [ours[1]]);
             lose(scene, 0);
         };
-        tokio::join!(
-            changes,
-            send(&association, plan.payload),
-            receive_all(&association, plan.payload)
-        );
+        beside_data(&association, plan.payload, changes).await;
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
         let stats = association.stats();
         assert_eq!((stats.asconfs_sent, stats.auth_chunks_forged), (4, 0));
@@ -97,11 +93,7 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
             assert!(primary, "the other address was never the primary one");
             lose(scene, 0);
         };
-        tokio::join!(
-            changes,
-            send(&association, plan.payload),
-            receive_all(&association, plan.payload)
-        );
+        beside_data(&association, plan.payload, changes).await;
         let remotes: Vec<IpAddr> = association.path_stats().iter().map(|p| p.remote).collect();
         assert_eq!(remotes, [theirs[1]]);
         association.shutdown().await.unwrap_or_else(|e| panic!("shutdown: {e}"));
@@ -119,6 +111,15 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
         });
         assert!(preferred > 0, "the peer has said nothing of where it wants data");
     });
+}
+
+/// Changes of addresses while data flows both ways, all of which arrives.
+pub(super) async fn beside_data(
+    association: &Association,
+    payload: Payload,
+    changes: impl Future<Output = ()>,
+) {
+    tokio::join!(changes, send(association, payload), receive_all(association, payload));
 }
 
 /// Both addresses of the peer are known to work.
