@@ -23,6 +23,7 @@ use crate::icmp::ErrorQueue;
 use crate::labelled::{ipv6_header, packet_info};
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
+use crate::shard::see_nothing;
 use crate::sys;
 use crate::{CarrierStats, IncomingPacket, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
 
@@ -47,6 +48,9 @@ pub const RAW_MARK: u32 = 0x5453_4354;
 pub struct RawCarrier {
     /// A raw socket, whatever its type says: what is done to it is the same.
     io: Arc<UdpSocket>,
+    /// Takes nothing, and so is never full: to the kernel there is somebody for SCTP here even while the buffer of `io` is
+    /// full. Without it, it answers with Protocol Unreachable, which ends the peer's association (RFC 9260 §10 ICMP8).
+    _present: Socket,
     readable: Readable,
     state: UdpSocketState,
     local: SocketAddr,
@@ -80,6 +84,10 @@ impl RawCarrier {
             shard.steer_raw(&socket)?;
         }
         socket.bind(&local.into())?;
+        let present =
+            Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP))).map_err(explain)?;
+        see_nothing(&present)?;
+        present.bind(&local.into())?;
         // Best effort: with small buffers everything works, with more loss; without the mark (it
         // needs CAP_NET_RAW since Linux 5.17, CAP_NET_ADMIN before) only packet filters lose.
         let _ = socket.set_recv_buffer_size(options.receive_buffer);
@@ -93,6 +101,7 @@ impl RawCarrier {
         Ok(RawCarrier {
             readable: Readable::new(&**reactor, &io)?,
             io,
+            _present: present,
             state,
             local,
             addresses: AddressMap::new(local),

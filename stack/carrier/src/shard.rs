@@ -52,9 +52,12 @@ impl Shard {
     /// A raw socket sees every packet, so all but the first one are made blind.
     #[cfg(target_os = "linux")]
     pub(crate) fn steer_raw(self, socket: &Socket) -> io::Result<()> {
-        if self.index == 0 { Ok(()) } else { linux::see_nothing(socket) }
+        if self.index == 0 { Ok(()) } else { see_nothing(socket) }
     }
 }
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::see_nothing;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -105,7 +108,7 @@ mod linux {
     }
 
     /// No packet passes.
-    pub(super) fn see_nothing(socket: &Socket) -> io::Result<()> {
+    pub(crate) fn see_nothing(socket: &Socket) -> io::Result<()> {
         socket.attach_filter(&[SockFilter::new((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, 0)])
     }
 }

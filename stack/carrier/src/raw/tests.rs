@@ -238,3 +238,23 @@ async fn labels_stand_in_the_header() {
     let got = recv_n(&mut any, b"labels-6", 2).await;
     assert!(got.iter().all(|p| p.source == local && p.ecn == Ecn::Ect0 && p.packet == "labels-6"));
 }
+
+#[::tokio::test]
+async fn a_full_socket_is_still_there() {
+    let local = Ipv4Addr::new(127, 0, 0, 32);
+    let Some(from) = carrier(Ipv4Addr::new(127, 0, 0, 33)) else { return };
+    drop(from);
+    let options = SocketOptions { receive_buffer: 2048, ..SocketOptions::default() };
+    let _full = RawCarrier::bind(local.into(), options, &tokio()).unwrap();
+    let icmp = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).unwrap();
+    icmp.bind(&SocketAddr::new(Ipv4Addr::new(127, 0, 0, 33).into(), 0).into()).unwrap();
+    icmp.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut from = carrier(Ipv4Addr::new(127, 0, 0, 33)).unwrap();
+    for _ in 0..50 {
+        from.queue(&to(local), &[0; 500]);
+    }
+    from.flush().await;
+    let mut heard = [0; 2000];
+    let answer = io::Read::read(&mut &icmp, &mut heard);
+    assert!(answer.is_err(), "ICMP of type {} and code {}", heard[20], heard[21]);
+}
