@@ -77,15 +77,14 @@ impl RawCarrier {
     ) -> io::Result<RawCarrier> {
         let local = SocketAddr::new(local, 0);
         let domain = Domain::for_address(local);
-        let socket =
-            Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP))).map_err(explain)?;
+        let open = || Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP)));
+        let socket = open().map_err(explain)?;
         socket.set_nonblocking(true)?;
         if let Some(shard) = options.shard {
             shard.steer_raw(&socket)?;
         }
         socket.bind(&local.into())?;
-        let present =
-            Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP))).map_err(explain)?;
+        let present = open()?;
         see_nothing(&present)?;
         present.bind(&local.into())?;
         // Best effort: with small buffers everything works, with more loss; without the mark (it

@@ -242,14 +242,13 @@ async fn labels_stand_in_the_header() {
 #[::tokio::test]
 async fn a_full_socket_is_still_there() {
     let local = Ipv4Addr::new(127, 0, 0, 32);
-    let Some(from) = carrier(Ipv4Addr::new(127, 0, 0, 33)) else { return };
-    drop(from);
+    let sender = Ipv4Addr::new(127, 0, 0, 33);
+    let Some(mut from) = carrier(sender) else { return };
     let options = SocketOptions { receive_buffer: 2048, ..SocketOptions::default() };
     let _full = RawCarrier::bind(local.into(), options, &tokio()).unwrap();
     let icmp = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).unwrap();
-    icmp.bind(&SocketAddr::new(Ipv4Addr::new(127, 0, 0, 33).into(), 0).into()).unwrap();
+    icmp.bind(&SocketAddr::new(sender.into(), 0).into()).unwrap();
     icmp.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let mut from = carrier(Ipv4Addr::new(127, 0, 0, 33)).unwrap();
     for _ in 0..50 {
         from.queue(&to(local), &[0; 500]);
     }
