@@ -1,5 +1,6 @@
 """SCTP in UDP datagrams (RFC 9260, RFC 6951), as much as an attacker needs: packets are made by hand, and
 nothing that arrives is answered unless the attack says so."""
+import itertools
 import random
 import socket
 import struct
@@ -85,6 +86,10 @@ def parameters_of(body):
         at += max(4, (length + 3) // 4 * 4)
 
 
+# Twice the same one from one address would begin the first association again (RFC 9260 section 5.2.2).
+PORTS = itertools.cycle(random.sample(range(1024, 65536), 64512))
+
+
 class Peer:
     """One end of an association; the other end is the victim."""
 
@@ -94,7 +99,7 @@ class Peer:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         self.socket.bind((own, udp_port))
         self.socket.connect((server, UDP_PORT))
-        self.port = port or random.randrange(1024, 65536)
+        self.port = port or next(PORTS)
         self.sctp_port = sctp_port
         self.tag = random.randrange(1, 1 << 32)
         self.tsn = self.first = random.randrange(1 << 32)
