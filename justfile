@@ -23,11 +23,11 @@ header:
 
 # The pages in docs/rfc/, made again from the citations in the code.
 rfc:
-    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test rfc
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-tidy --test rfc
 
 # docs/links.md, docs/metrics.md and docs/profile-keys.md, made again from the code.
 pages:
-    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test tidy keys
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-tidy --test tidy keys
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-netem --test page
     TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-lab --lib metric
 

@@ -21,7 +21,7 @@ const CRATES: &[&str] = &[
 /// What of a crate decides it.
 const PARTS: [&str; 3] = ["src", "profiles", "Cargo.toml"];
 /// What of this crate only reads results: it decides what is shown. Nothing else uses it but what plays and then reads
-/// (`core/tests/tidy/crates.rs`), so that no run can depend on it.
+/// (`tidy/tests/tidy/crates.rs`), so that no run can depend on it.
 const READERS: &str = "src/report";
 
 /// Papers in the order in which their experiments are listed; others follow.

@@ -78,7 +78,7 @@ fn overview(ledgers: &[Ledger]) -> String {
     page.push_str(
         "\nThe sentences, their ids and the reasons are in `conformance/rfc/`. Comments in the code \
          and above tests claim them (`//= RFC 9260 5.2.1-1`); a claim is only as good as the \
-         assertions of that test. `just rfc` writes these pages; `cargo test -p tresse-core --test \
+         assertions of that test. `just rfc` writes these pages; `cargo test -p tresse-tidy --test \
          rfc` fails if they are old, if a citation names no sentence, and if a sentence is claimed \
          by nobody and has no reason.\n\n\
          Completeness: `conformance/rfc/keywords.toml` has how many times MUST, SHALL, REQUIRED, SHOULD and \
