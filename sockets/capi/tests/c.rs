@@ -62,6 +62,20 @@ fn sources() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Whether the cargo that runs this tests all members, and so has built what they depend on with the features of all.
+/// With fewer members dependencies would have fewer features, and be built again, which takes minutes.
+fn whole_workspace_is_tested() -> bool {
+    let Some(cargo) = rustix::process::getppid() else { return false };
+    let cargo = PathBuf::from(format!("/proc/{cargo}"));
+    let Ok(folder) = cargo.join("cwd").read_link() else { return false };
+    let Ok(line) = std::fs::read_to_string(cargo.join("cmdline")) else { return false };
+    let options: Vec<&str> = line.split('\0').skip(1).take_while(|word| *word != "--").collect();
+    let fewer = ["-p", "--package", "--exclude", "--manifest-path", "--lib", "--bin", "--test", "--example"];
+    options.first() == Some(&"test")
+        && !options.iter().any(|option| fewer.iter().any(|fewer| option.starts_with(fewer)))
+        && sources().join("../..").canonicalize().is_ok_and(|workspace| workspace == folder)
+}
+
 /// Installs what was built with a prefix.
 fn install(built: &Path, prefix: &Path, destination: &Path) {
     let mut script = Command::new("sh");
@@ -81,9 +95,7 @@ impl Workshop {
         let test = std::env::current_exe().unwrap();
         let built = test.ancestors().nth(2).unwrap().to_owned();
         let mut cargo = Command::new(env!("CARGO"));
-        if std::env::var_os("TRESSE_COMMAND_IS_BUILT").is_some() {
-            // Who tests the whole workspace has built its dependencies with the features of all members. With fewer members
-            // they would have fewer, and be built again, which takes minutes.
+        if whole_workspace_is_tested() {
             cargo.args(["build", "--lib", "--bins", "--tests", "--examples"]);
             cargo.current_dir(sources().join("../.."));
         } else {
@@ -171,12 +183,11 @@ fn program(name: &str) -> PathBuf {
 fn everywhere(name: &str, family: &str) {
     let Some(workshop) = Workshop::get() else { return };
     let local: &[&str] = if family == "6" { &["::1"] } else { &["127.0.0.1", "127.0.0.2"] };
-    for with in [With::Shared, With::Static, With::Preload] {
+    let once = |with| {
         if with == With::Preload
             && let Err(why) = &workshop.lksctp
         {
-            skipped(why);
-            continue;
+            return skipped(why);
         }
         let built = workshop.build(&program(name), with, &[]);
         let port = free_udp_port().unwrap();
@@ -191,7 +202,13 @@ fn everywhere(name: &str, family: &str) {
         command.env("TEST_UDP_PORT", port.to_string()).env("TEST_LOCAL", local.join(","));
         println!("{name}, IPv{family}, {with:?}");
         check(command.arg(family).env_remove("TRESSE_ENGINE"));
-    }
+    };
+    // They wait more than they work.
+    std::thread::scope(|scope| {
+        for with in [With::Shared, With::Static, With::Preload] {
+            scope.spawn(move || once(with));
+        }
+    });
 }
 
 #[test]
