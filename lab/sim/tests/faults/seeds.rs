@@ -36,14 +36,15 @@ pub(crate) fn to_replay() -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("TRESSE_SEED={text} is not a number")))
 }
 
-/// How many a developer's `cargo test` plays, and how many with `TRESSE_THOROUGH=1`, as `.ci/run` has it.
+/// How many a developer's `cargo test` plays, so many that each thing of note happens in some, and how many with
+/// `TRESSE_THOROUGH=1`, as `.ci/run` has it.
 fn usual(fewer: u64, more: u64) -> Range<u64> {
     0..if env::var_os("TRESSE_THOROUGH").is_some() { more } else { fewer }
 }
 
 /// Seeds that every test run covers.
 pub(crate) fn plain() -> Range<u64> {
-    usual(5_000, 20_000)
+    usual(2_500, 20_000)
 }
 
 /// Those of the first ones that are played also with extensions.
@@ -54,7 +55,7 @@ pub(crate) fn extended() -> Range<u64> {
 
 /// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up.
 pub(crate) fn partial() -> Range<u64> {
-    asked("TRESSE_PARTIAL_SEEDS").unwrap_or_else(|| usual(1_250, 5_000))
+    asked("TRESSE_PARTIAL_SEEDS").unwrap_or_else(|| usual(625, 5_000))
 }
 
 /// `TRESSE_MIXED_SEEDS=a..b`: those of any subset of the extensions at each end, counted from 0.
@@ -65,31 +66,31 @@ pub(crate) fn mixed() -> Range<u64> {
 
 /// `TRESSE_NASTY_SEEDS=a..b`: nasty ones, counted from 0.
 pub(crate) fn nasty() -> Range<u64> {
-    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or_else(|| usual(1_500, 3_000));
+    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or_else(|| usual(1_000, 3_000));
     NASTY + range.start..NASTY + range.end
 }
 
 /// `TRESSE_KEYED_SEEDS=a..b`: those with keys, counted from 0.
 pub(crate) fn keyed() -> Range<u64> {
-    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or_else(|| usual(500, 2_000));
+    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or_else(|| usual(250, 2_000));
     KEYED + range.start..KEYED + range.end
 }
 
 /// `TRESSE_MOVING_SEEDS=a..b`: those with hosts that move, counted from 0.
 pub(crate) fn moving() -> Range<u64> {
-    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or_else(|| usual(500, 1_000));
+    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or_else(|| usual(200, 1_000));
     MOVING + range.start..MOVING + range.end
 }
 
 /// `TRESSE_RESTLESS_SEEDS=a..b`: those with hosts that are never at rest, counted from 0.
 pub(crate) fn restless() -> Range<u64> {
-    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or_else(|| usual(200, 400));
+    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or_else(|| usual(100, 400));
     RESTLESS + range.start..RESTLESS + range.end
 }
 
 /// `TRESSE_LARGE_SEEDS=a..b`: those with messages of many receive buffers, counted from 0.
 pub(crate) fn large() -> Range<u64> {
-    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or_else(|| usual(250, 1_000));
+    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or_else(|| usual(125, 1_000));
     LARGE + range.start..LARGE + range.end
 }
 

@@ -1,7 +1,7 @@
 //! Do no harm: thin streams in random worlds where the link is narrow, shared, bloated or slow on the way
 //! back, with the default profile and with RFC 9260. Nobody may be worse off.
 //!
-//! - `cargo test -p tresse-sim --test thin` plays 100 worlds.
+//! - `cargo test -p tresse-sim --test thin` plays 50 worlds.
 //! - `TRESSE_WORLDS=0..20000 cargo test --release -p tresse-sim --test thin worlds -- --nocapture` plays
 //!   20 000 and names those that are harmed.
 //! - `TRESSE_WORLD=17 cargo test --release -p tresse-sim --test thin worlds -- --nocapture` plays one.
@@ -10,7 +10,7 @@
 //! - `TRESSE_FULL_LINKS=0..600 cargo test --release -p tresse-sim --test thin full_link` plays 600 full links.
 //! - `TRESSE_PROFILE=rfc9260+rack` has another profile tested, `TRESSE_PARAMETERS='budget.enabled = false'`
 //!   one with other parameters. `TRESSE_REPLICATIONS=64` plays this many of each world, whatever they bring;
-//!   `TRESSE_DOUBTFUL=8` lets those pass that seem fine after this many, as 100 worlds and `.ci/run` do.
+//!   `TRESSE_DOUBTFUL=8` lets those pass that seem fine after this many, as 50 worlds and `.ci/run` do.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -32,7 +32,7 @@ use tresse_sim::LinkConfig;
 use world::{Kind, World};
 
 /// Worlds that every test run plays; `.ci/run` plays the first 500.
-const DEFAULT: Range<u64> = 0..100;
+const DEFAULT: Range<u64> = 0..50;
 
 fn tested() -> Profiles {
     let name = env::var("TRESSE_PROFILE").unwrap_or_else(|_| "tresse".into());
