@@ -47,8 +47,7 @@ fn perf(host: &Namespace, arguments: &str) -> Child {
 /// A server as it is without any option, and clients with one address or several, over both families.
 #[test]
 fn clients_of_every_kind_meet_a_default_server() {
-    let Some([client, server]) = hosts() else { return };
-    for (addresses, carrier) in [
+    let cases = [
         ("10.1.0.2", ""),
         ("10.2.0.2 --local 10.1.0.1 --local 10.2.0.1", ""),
         ("fd10:1::2", ""),
@@ -62,35 +61,41 @@ fn clients_of_every_kind_meet_a_default_server() {
         ("10.2.0.2 --local 10.1.0.1 --local 10.2.0.1", "--carrier raw"),
         ("fe80::2:2%to2 --local ::", "--carrier raw"),
         ("fe80::2:2%to2 --local fd10:2::1", "--carrier raw"),
-    ] {
-        // On raw IP each family has its own wildcard.
-        let all = if carrier.is_empty() { "" } else { "--local 0.0.0.0 --local ::" };
-        let mut serving = perf(&server, &format!("server --once {carrier} {all}"));
-        let mut line = String::new();
-        let mut said = BufReader::new(serving.stdout.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        if !line.contains("waiting on") {
-            let mut error = String::new();
-            serving.stderr.take().unwrap().read_to_string(&mut error).unwrap();
-            assert!(lack::skipped(&error), "{line}{error}");
-            continue;
+    ];
+    // They wait more than they work, each with hosts of its own.
+    std::thread::scope(|scope| {
+        for (addresses, carrier) in cases {
+            scope.spawn(move || meets_a_default_server(addresses, carrier));
         }
-        // Long enough for the heartbeats that confirm paths.
-        let options = "-t 2 --rate 4M --timeout 10s";
-        let output = perf(&client, &format!("client {addresses} {options} {carrier}"));
-        let output = output.wait_with_output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            let _ = serving.kill();
-        }
-        assert!(output.status.success(), "{addresses} {carrier}: {error}");
-        let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
-        assert!(
-            serving.wait().unwrap().success() && rest.contains("every byte verified"),
-            "{rest}"
-        );
+    });
+}
+
+fn meets_a_default_server(addresses: &str, carrier: &str) {
+    let Some([client, server]) = hosts() else { return };
+    // On raw IP each family has its own wildcard.
+    let all = if carrier.is_empty() { "" } else { "--local 0.0.0.0 --local ::" };
+    let mut serving = perf(&server, &format!("server --once {carrier} {all}"));
+    let mut line = String::new();
+    let mut said = BufReader::new(serving.stdout.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    if !line.contains("waiting on") {
+        let mut error = String::new();
+        serving.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        assert!(lack::skipped(&error), "{line}{error}");
+        return;
     }
+    // Long enough for the heartbeats that confirm paths.
+    let options = "-t 2 --rate 4M --timeout 10s";
+    let output = perf(&client, &format!("client {addresses} {options} {carrier}"));
+    let output = output.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let _ = serving.kill();
+    }
+    assert!(output.status.success(), "{addresses} {carrier}: {error}");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(serving.wait().unwrap().success() && rest.contains("every byte verified"), "{rest}");
 }
 
 /// What cannot leave this host is no fault of the server.
