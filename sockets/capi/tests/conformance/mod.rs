@@ -14,7 +14,7 @@ use tresse_peers::{Guest, free_udp_port, skipped};
 use super::{With, Workshop, check, program, run, sources};
 
 /// Cases at a time: they wait more than they compute.
-const JOBS: &str = "8";
+const JOBS: &str = "16";
 /// Seconds for one case. The suite's own limit is for quiet machines.
 const LIMIT: &str = "10";
 /// For all cases on one stack.
