@@ -192,7 +192,7 @@ impl Engine {
         let own = !many && socket.peeled_from.is_none();
         if let Some((number, association)) = self.association_of(id, header.association) {
             // As in the kernel, what was peeled off does not look at the address.
-            let address = header.address.map(canonical).filter(|a| own && a.port() != 0);
+            let address = header.address.map(canonical).filter(|_| own);
             return match address.map(|a| SocketAddr::new(unspecified_is_local(a.ip()), a.port())) {
                 _ if association.ended => Err(errno::EPIPE),
                 Some(stranger) if !self.is_peer(id, number, stranger) => Err(errno::EADDRNOTAVAIL),

@@ -466,6 +466,7 @@ static const struct wrong_destination {
 	{ "nearly_whole", MANY, "127.0.0.1", 5, 15, EINVAL },
 	{ "multicast", MANY, "224.0.0.1", 5, 16, EINVAL },
 	{ "stranger_on_one", ONE, "127.0.0.1", 5, 16, EADDRNOTAVAIL },
+	{ "no_port_on_one", ONE, "127.0.0.1", 0, 16, EADDRNOTAVAIL },
 };
 
 EACH(destination, wrong_destinations)
