@@ -62,7 +62,7 @@ pair() {
     # What the one before has said is no sign that this one is ready.
     rm -f "$work/server" "$work/client"
     # The kernel keeps nothing of an earlier run.
-    on $server "$work/server" server --port $port --timeout 25 ${words[$server]} &
+    on $server "$work/server" server --port $port --peer-port $((port + 1000)) --timeout 25 ${words[$server]} &
     local running=$!
     for _ in $(seq 200); do
         grep -qs READY "$work/server" && break
@@ -141,6 +141,43 @@ in_order() {
         }'
 }
 
+# output STACK SERVER: what the program on that stack has said.
+output() {
+    local end=client
+    [ $1 = $2 ] && end=server
+    tr -d '\r' <"$work/$end"
+}
+
+# denied WHO SERVER CLIENT: whether its program was told so.
+denied() {
+    output $1 $2 | grep -q "^DENIED" || echo "$1's program was not told that it is denied something"
+}
+
+# lost: whether the network has taken something away.
+lost() {
+    nft list table ip loss | grep -q "counter packets [1-9]" || echo "no request was lost"
+}
+
+# deleted WHO SERVER CLIENT: whether its program could delete the key.
+deleted() {
+    output $1 $2 | grep -qx "DELETED 1" || echo "$1's program has deleted nothing"
+}
+
+# in_parts WHO SERVER CLIENT: whether its program has read the large message in more than one.
+in_parts() {
+    output $1 $2 | grep -qE "^PARTS ([2-9]|[1-9][0-9])" || echo "$1's program has read no parts"
+}
+
+# destined WHO: whether an eighth of its data, what names the second address, went there, and the rest to the first one.
+destined() {
+    local other=kernel
+    [ $1 = kernel ] && other=tresse
+    tshark -r "$work/capture" -Y "(ip.src == 10.99.0.${last[$1]} || ip.src == 10.99.1.${last[$1]}) && sctp.chunk_type == 0" \
+        -T fields -e ip.dst -e sctp.chunk_type 2>/dev/null | awk -v second=10.99.1.${last[$other]} '
+        { n = gsub(/(^|[\t,])0/, ""); if ($1 == second) there += n; all += n }
+        END { if (there < 0.08 * all || there > 0.25 * all) print there + 0 " of " all " chunks went to the second address" }'
+}
+
 if wanted reconfiguration; then
     all="--with reset $bursts --messages 240 --duplex"
     both "both ends reset their streams" "$all --reset-at 120" "$all --reset-at 80" tresse:$RECONFIG kernel:$RECONFIG
@@ -151,6 +188,33 @@ if wanted reconfiguration; then
         tresse:$RECONFIG kernel:$RECONFIG
     both "everything reset by the kernel's end" "--with reset $bursts $takes" "--with reset $bursts $sends --reset-all-at 120" \
         tresse:$RECONFIG kernel:$RECONFIG
+    for asks in tresse kernel; do
+        words=("--with reset $bursts --messages 240 --duplex --denied-at 120" "--with deny-changes $bursts --messages 240 --duplex")
+        [ $asks = tresse ] || words=("${words[1]}" "${words[0]}")
+        both "everything that $asks's end asks for is denied" "${words[@]}" tresse:$RECONFIG kernel:$RECONFIG "judge=denied $asks"
+    done
+    # A kernel that is the client of an association with two paths does not send its request again (it is silent from then on),
+    # and as the server it does.
+    for asks in tresse kernel; do
+        words=("$all --reset-at 120" "$all")
+        [ $asks = tresse ] || words=("${words[1]}" "${words[0]}")
+        for server in kernel tresse; do
+            [ $asks = kernel ] && [ $server = tresse ] && continue
+            # The first request, and the first answer. One may be behind a SACK without gaps.
+            nft add table ip loss
+            for hook in output input; do
+                nft add chain ip loss $hook "{ type filter hook $hook priority 0 ; }"
+                for first in "@th,96,8 130" "@th,96,8 3 @th,224,8 130"; do
+                    nft add rule ip loss $hook ip protocol 132 $first numgen inc mod 1000 == 0 counter drop
+                done
+            done
+            client=kernel
+            [ $server = kernel ] && client=tresse
+            pair "the first reset by $asks's end is lost, and its answer" $server $client "${words[@]}" \
+                tresse:$RECONFIG kernel:$RECONFIG judge=lost
+            nft delete table ip loss
+        done
+    done
 fi
 
 if wanted partial-reliability; then
@@ -207,6 +271,30 @@ if wanted authentication; then
     all="--with auth $bursts --messages 240 --duplex"
     both "another key by Tresse's end" "$all --change-key-at 120" "$all" tresse:$AUTH kernel:$AUTH
     both "another key by the kernel's end" "$all" "$all --change-key-at 120" tresse:$AUTH kernel:$AUTH
+    for deletes in tresse kernel; do
+        words=("$all --change-key-at 60 --delete-key-at 180" "$all --change-key-at 60")
+        [ $deletes = tresse ] || words=("${words[1]}" "${words[0]}")
+        both "the first key is deleted by $deletes's end" "${words[@]}" tresse:$AUTH kernel:$AUTH "judge=deleted $deletes"
+    done
+fi
+
+if wanted parts; then
+    large="--size 500 --streams 4 --first 1000000"
+    for reads in tresse kernel; do
+        words=("$large --send 0 --receive 40 --partial-delivery 8192" "$large --send 40 --receive 0 --send-buffer 4000000")
+        [ $reads = tresse ] || words=("${words[1]}" "${words[0]}")
+        both "a large message is read in parts by $reads's end" "${words[@]}" "judge=in_parts $reads"
+    done
+fi
+
+if wanted destinations; then
+    # By the second half both ends have asked whether both addresses are there.
+    some="$bursts --messages 2400 --duplex"
+    for names in tresse kernel; do
+        words=("$some --peer $theirs" "$some --peer $own")
+        [ $names = tresse ] && words[0]="${words[0]} --destine-every 4" || words[1]="${words[1]} --destine-every 4"
+        both "messages for one address by $names's end" "${words[@]}" "judge=destined $names"
+    done
 fi
 
 if wanted interleaving; then
