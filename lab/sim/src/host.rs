@@ -267,7 +267,7 @@ impl Host {
                         .map(|destination| UdpPorts { source: ENCAPSULATION_PORT, destination }),
                     protocol: Protocol::Sctp,
                     payload: Bytes::copy_from_slice(&host.buffer),
-                    fragment: transmit.fragment,
+                    fragments: transmit.fragments,
                     ecn: transmit.ecn,
                     labels: transmit.labels,
                 };

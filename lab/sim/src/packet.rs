@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use tresse_core::wire::{ChunkType, Packet as SctpPacket};
-use tresse_core::{Dscp, Ecn, FlowLabel, IpLabels};
+use tresse_core::{Dscp, Ecn, FlowLabel, IpFragments, IpLabels};
 use tresse_netem::Class;
 
 /// The registered UDP port of encapsulated SCTP (RFC 6951 §4.1): the source port of every
@@ -53,8 +53,8 @@ pub struct Packet {
     pub protocol: Protocol,
     /// The SCTP packet or TCP segment, from its header on.
     pub payload: Bytes,
-    /// IP may fragment it (DF is not set).
-    pub fragment: bool,
+    /// Whether IP may fragment it (DF is not set).
+    pub fragments: IpFragments,
     /// Its ECN field.
     pub ecn: Ecn,
     /// Its DSCP and flow label, which simulated networks do not look at.
@@ -65,9 +65,9 @@ impl Packet {
     /// An SCTP packet on raw IP that must not be fragmented and cannot be marked.
     pub const fn sctp(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
         let protocol = Protocol::Sctp;
-        let (udp, fragment, ecn) = (None, false, Ecn::NotEct);
+        let (udp, fragments, ecn) = (None, IpFragments::Forbidden, Ecn::NotEct);
         let labels = IpLabels { dscp: Dscp::DEFAULT, flow: FlowLabel::NONE };
-        Packet { source, destination, udp, protocol, payload, fragment, ecn, labels }
+        Packet { source, destination, udp, protocol, payload, fragments, ecn, labels }
     }
 
     /// Bytes of the IP packet: payload, IP header and UDP header.

@@ -33,6 +33,6 @@ impl LinkRules {
 
     /// Whether the packet is too large to pass as it is.
     pub(crate) fn too_big(&self, packet: &Packet) -> bool {
-        self.mtu.is_some_and(|mtu| packet.ip_size() > mtu && !packet.fragment)
+        self.mtu.is_some_and(|mtu| packet.ip_size() > mtu && !packet.fragments.are_allowed())
     }
 }

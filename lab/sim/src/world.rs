@@ -130,7 +130,7 @@ impl World {
         let sent = way.and_then(|(index, source)| {
             let packet = Packet { source, ..packet };
             let mtu = self.interface_mtu(host, index).filter(|mtu| packet.ip_size() > *mtu);
-            if let Some(mtu) = mtu.filter(|_| !packet.fragment) {
+            if let Some(mtu) = mtu.filter(|_| !packet.fragments.are_allowed()) {
                 return Err(Refused::TooBig { mtu });
             }
             self.offer(index, packet);

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
-use crate::{CarrierStats, Ecn, IpLabels};
+use crate::{CarrierStats, Ecn, IpFragments, IpLabels};
 
 /// The most bytes that one segmented send may carry: an IPv4 packet's payload less the UDP header.
 const MAX_BATCH_BYTES: usize = 65_535 - 20 - 8;
@@ -23,8 +23,8 @@ pub(crate) struct Target {
     pub(crate) interface: u32,
     pub(crate) ecn: Ecn,
     pub(crate) labels: IpLabels,
-    /// IP may fragment it. Such a datagram is a batch of its own.
-    pub(crate) fragment: bool,
+    /// Whether IP may fragment it. Such a datagram is a batch of its own.
+    pub(crate) fragments: IpFragments,
 }
 
 /// One system call's worth: datagrams of `segment` bytes each, the last one perhaps shorter.
@@ -44,7 +44,7 @@ impl Batch {
 
     fn takes(&self, target: &Target, len: usize, max_segments: usize) -> bool {
         self.target == *target
-            && !target.fragment
+            && !target.fragments.are_allowed()
             && len <= self.segment
             // Only the last datagram of a segmented send may be shorter than the others.
             && self.len.is_multiple_of(self.segment)
@@ -154,7 +154,7 @@ mod tests {
             interface: 0,
             ecn: Ecn::NotEct,
             labels: IpLabels::default(),
-            fragment: false,
+            fragments: IpFragments::Forbidden,
         }
     }
 
@@ -176,7 +176,9 @@ mod tests {
         }
         queue.push(Target { ecn: Ecn::Ect0, ..target(1) }, &[0; 61], 64);
         queue.push(target(1), &[], 64);
-        (0..2).for_each(|_| queue.push(Target { fragment: true, ..target(1) }, &[0; 9], 64));
+        (0..2).for_each(|_| {
+            queue.push(Target { fragments: IpFragments::Allowed, ..target(1) }, &[0; 9], 64);
+        });
         assert_eq!(queue.len(), 10);
         assert_eq!(
             shape(&mut queue),

@@ -1,7 +1,7 @@
 //! Datagrams with a DSCP, which `quinn-udp` cannot send, and packets with a flow label.
 
 use std::io::{self, IoSlice};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use nix::libc;
@@ -61,24 +61,29 @@ pub(crate) fn packet_info(
     )
 }
 
+/// Bytes of a header of IPv6.
+pub(crate) const HEADER: usize = 40;
+
 /// The header of a packet with a flow label, which a kernel takes from nobody who has not leased the label, unless the header
-/// is there already: `None` if the system chooses the source, or there is no label.
-pub(crate) fn ipv6_header(
-    target: &Target,
-    destination: SocketAddr,
-    len: usize,
-) -> Option<[u8; 40]> {
-    const HOP_LIMIT: u8 = 64;
-    let (IpAddr::V6(to), Some(IpAddr::V6(from))) = (destination.ip(), target.source) else {
+/// is there already: `None` if the system chooses the source, or may fragment the packet, or there is no label.
+pub(crate) fn labelled_header(target: &Target, len: usize) -> Option<[u8; HEADER]> {
+    let Some(IpAddr::V6(from)) = target.source.filter(|from| !from.is_unspecified()) else {
         return None;
     };
-    if target.labels.flow.number() == 0 || target.fragment || from.is_unspecified() {
+    if target.labels.flow.number() == 0 || target.fragments.are_allowed() {
         return None;
     }
-    let mut header = [0; 40];
+    header(target, from, IpHeaders::SCTP, u16::try_from(len).ok()?)
+}
+
+/// The header of an IPv6 packet with `len` bytes behind it; `None` if it goes to an address of IPv4.
+pub(crate) fn header(target: &Target, from: Ipv6Addr, next: u8, len: u16) -> Option<[u8; HEADER]> {
+    const HOP_LIMIT: u8 = 64;
+    let IpAddr::V6(to) = target.destination.ip() else { return None };
+    let mut header = [0; HEADER];
     header[..4].copy_from_slice(&target.labels.first_word(target.ecn));
-    header[4..6].copy_from_slice(&u16::try_from(len).ok()?.to_be_bytes());
-    header[6..8].copy_from_slice(&[IpHeaders::SCTP, HOP_LIMIT]);
+    header[4..6].copy_from_slice(&len.to_be_bytes());
+    header[6..8].copy_from_slice(&[next, HOP_LIMIT]);
     header[8..24].copy_from_slice(&from.octets());
     header[24..].copy_from_slice(&to.octets());
     Some(header)

@@ -16,6 +16,8 @@ mod address;
 mod alike;
 mod batch;
 mod carriers;
+#[cfg(target_os = "linux")]
+mod fragments;
 mod icmp;
 #[cfg(target_os = "linux")]
 mod labelled;
@@ -41,15 +43,20 @@ pub use icmp::IcmpMessage;
 #[cfg(feature = "tokio")]
 pub use on_tokio::Tokio;
 #[cfg(target_os = "linux")]
-pub use raw::{RAW_MARK, RawCarrier};
+pub use raw::RawCarrier;
 pub use reactor::{Interest, Reactor, Readiness};
 pub use shard::Shard;
 pub use socket::PacketSocket;
-pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpLabels};
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpFragments, IpLabels};
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
 pub const DEFAULT_UDP_PORT: u16 = 9899;
+
+/// The mark of every packet that a raw carrier sends, for packet filters: it tells them from those
+/// of a kernel that has SCTP itself. `docs/carriers.md` has the rule.
+#[cfg(target_os = "linux")]
+pub const RAW_MARK: u32 = 0x5453_4354;
 
 /// Settings of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,13 +106,15 @@ pub struct Outgoing {
     /// The ECN field to send with.
     pub ecn: Ecn,
     /// The DSCP and the flow label to send with. Both have no effect but on Linux; the flow label none in UDP datagrams,
-    /// where the source is left to the system, and with `fragment`.
+    /// where the source is left to the system, and where the system may fragment.
     pub labels: IpLabels,
-    /// IP may fragment the packet, for what it carries was made for a larger path MTU
-    /// (RFC 9260 §6.9), or that is below 512. Otherwise it leaves with DF set. Has no effect but on Linux.
+    /// Whether IP may fragment the packet: it is needed for what was made for a larger path MTU (RFC 9260 §6.9), and allowed
+    /// where that is below 512, or nobody is to find it out. Otherwise it leaves with DF set. Has no effect but on Linux. Over
+    /// IPv4 routers fragment, over IPv6 only the sender may: on raw IP what needs it leaves in fragments of 1280 bytes, all else
+    /// in those that the system makes for what it knows of the path.
     /// A [`PacketSocket`] that cannot have it fragmented loses it each time: its associations need an MTU of what always gets
     /// through.
-    pub fragment: bool,
+    pub fragments: IpFragments,
 }
 
 tresse_counters::counters! {

@@ -19,13 +19,17 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::address::AddressMap;
 use crate::alike::alike;
 use crate::batch::{SendQueue, Target};
+use crate::fragments::{Fragments, PASSES};
 use crate::icmp::ErrorQueue;
-use crate::labelled::{ipv6_header, packet_info};
+use crate::labelled::{HEADER, labelled_header, packet_info};
 use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 use crate::shard::see_nothing;
 use crate::sys;
-use crate::{CarrierStats, IncomingPacket, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp};
+use crate::{
+    CarrierStats, IncomingPacket, IpFragments, Outgoing, RAW_MARK, Reactor, SocketOptions, ecn_of,
+    may_be_icmp,
+};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
 const IPPROTO_SCTP: i32 = 132;
@@ -33,17 +37,13 @@ const IPPROTO_SCTP: i32 = 132;
 /// Packets handed to the system in one call at most.
 const SEND_BATCH: usize = 64;
 
-/// The mark of every packet that a raw carrier sends, for packet filters: it tells them from those
-/// of a kernel that has SCTP itself. `docs/carriers.md` has the rule.
-pub const RAW_MARK: u32 = 0x5453_4354;
-
 /// A raw socket that carries SCTP packets of one address family, many per system call.
 ///
 /// It needs the capability `CAP_NET_RAW`. It sees every SCTP packet for its address, whatever the
 /// port: whoever is behind it must pass over ports that are not its own without a word.
 ///
 /// Packets leave with DF set and are never larger than the interface allows, except those for which
-/// [`Outgoing::fragment`] asks for fragmentation.
+/// [`Outgoing::fragments`] asks for fragmentation: over IPv4 routers see to that, over IPv6 the carrier.
 #[derive(Debug)]
 pub struct RawCarrier {
     /// A raw socket, whatever its type says: what is done to it is the same.
@@ -57,6 +57,8 @@ pub struct RawCarrier {
     addresses: AddressMap,
     received: ReceiveBuffers,
     queue: SendQueue,
+    /// The packet at the front, if some of its fragments have left.
+    fragments: Option<Fragments>,
     errors: ErrorQueue,
     writable: Writable,
     stats: CarrierStats,
@@ -106,6 +108,7 @@ impl RawCarrier {
             addresses: AddressMap::new(local),
             received: ReceiveBuffers::default(),
             queue: SendQueue::default(),
+            fragments: None,
             errors,
             writable: Writable::new(Arc::clone(reactor)),
             stats: CarrierStats::default(),
@@ -141,8 +144,15 @@ impl RawCarrier {
         let bound = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
         let source = bound.or(to.source.filter(|s| s.is_ipv4() == to.destination.is_ipv4()));
         let interface = self.addresses.interface(source, to.destination);
-        let (ecn, labels, fragment) = (to.ecn, to.labels, to.fragment);
-        let target = Target { destination, source, interface, ecn, labels, fragment };
+        let (ecn, labels) = (to.ecn, to.labels);
+        // What every link takes needs no fragments.
+        let fragments = match to.fragments {
+            IpFragments::Needed if self.local.is_ipv6() && packet.len() <= PASSES => {
+                IpFragments::Forbidden
+            }
+            fragments => fragments,
+        };
+        let target = Target { destination, source, interface, ecn, labels, fragments };
         self.queue.push(target, packet, 1);
     }
 
@@ -151,12 +161,21 @@ impl RawCarrier {
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut blocked = false;
         while let Some((first, _)) = self.queue.front() {
-            if self.send_front(first.target) {
+            let needed = first.target.fragments == IpFragments::Needed;
+            // Over IPv6 no router makes fragments.
+            let there_is_room = if needed && self.local.is_ipv6() {
+                self.send_fragments(&first.target)
+            } else {
+                self.send_front(first.target)
+            };
+            if there_is_room {
                 continue;
             }
             let RawCarrier { io, writable, queue, stats, .. } = self;
             ready!(queue.poll_room(cx, &mut blocked, stats, |cx| writable.poll(cx, io)));
         }
+        // What was at the front may have been given up.
+        self.fragments = None;
         Poll::Ready(())
     }
 
@@ -169,11 +188,11 @@ impl RawCarrier {
             if !alike(&batch.target) {
                 break;
             }
-            headers.push(ipv6_header(&target, batch.target.destination, bytes.len()));
+            headers.push(labelled_header(&batch.target, bytes.len()));
             slices.push(bytes);
             destinations.push(Some(SockaddrStorage::from(batch.target.destination)));
         }
-        if target.fragment {
+        if target.fragments.are_allowed() {
             // Only this packet: the socket has the setting, not the packet.
             slices.truncate(1);
             destinations.truncate(1);
@@ -190,30 +209,74 @@ impl RawCarrier {
         if labelled {
             let _ = sys::headers_are_there(&*self.io, false);
         }
-        if target.fragment {
+        if target.fragments.are_allowed() {
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), false);
         }
         match result {
             Ok(bytes) => {
                 self.stats.send_calls += 1;
                 self.stats.datagrams_sent += bytes.len() as u64;
-                let extra = if labelled { 40 * bytes.len() } else { 0 };
+                let extra = if labelled { HEADER * bytes.len() } else { 0 };
                 self.stats.bytes_sent += (bytes.iter().sum::<usize>() - extra) as u64;
                 for _ in bytes {
                     self.queue.advance(1);
                 }
             }
             Err(Errno::EAGAIN) => return false,
-            Err(error) => {
-                if error == Errno::EMSGSIZE {
-                    self.stats.send_too_large += 1;
-                } else {
-                    self.stats.send_failed += 1;
-                }
-                self.queue.advance(1);
-            }
+            Err(error) => self.give_up(error),
         }
         true
+    }
+
+    /// Sends what has not left of the packet at the front, in fragments; false if the system's buffer is full.
+    fn send_fragments(&mut self, target: &Target) -> bool {
+        let Some((_, packet)) = self.queue.front() else { return true };
+        let begun = self.fragments.take().map_or_else(|| Fragments::begin(target), Ok);
+        let Ok(mut fragments) = begun else {
+            self.give_up(Errno::EHOSTUNREACH);
+            return true;
+        };
+        let Some(rest) = fragments.rest(target, packet) else {
+            self.give_up(Errno::EMSGSIZE);
+            return true;
+        };
+        let slices: Vec<_> =
+            rest.iter().map(|(header, part)| [IoSlice::new(header), IoSlice::new(part)]).collect();
+        let destinations = vec![Some(SockaddrStorage::from(target.destination)); slices.len()];
+        let result = match sys::headers_are_there(&*self.io, true) {
+            Ok(()) => self.send_now(&fragments.target(target), &slices, &destinations),
+            Err(_) => Err(Errno::ENOPROTOOPT),
+        };
+        let _ = sys::headers_are_there(&*self.io, false);
+        match result {
+            Ok(sent) => {
+                self.stats.send_calls += 1;
+                if fragments.have_left(sent.len(), packet) {
+                    self.stats.datagrams_sent += 1;
+                    self.stats.bytes_sent += packet.len() as u64;
+                    self.queue.advance(1);
+                } else {
+                    self.fragments = Some(fragments);
+                }
+            }
+            Err(Errno::EAGAIN) => {
+                self.fragments = Some(fragments);
+                return false;
+            }
+            // Those that have left are of no use to anybody.
+            Err(error) => self.give_up(error),
+        }
+        true
+    }
+
+    /// The packet at the front is lost.
+    fn give_up(&mut self, error: Errno) {
+        if error == Errno::EMSGSIZE {
+            self.stats.send_too_large += 1;
+        } else {
+            self.stats.send_failed += 1;
+        }
+        self.queue.advance(1);
     }
 
     /// One system call; gives the lengths of the packets that left.

@@ -191,8 +191,8 @@ impl UdpCarrier {
         });
         let interface = self.addresses.interface(source, to.destination);
         let labels = IpLabels { flow: FlowLabel::NONE, ..to.labels };
-        let (ecn, fragment) = (to.ecn, to.fragment);
-        let target = Target { destination, source, interface, ecn, labels, fragment };
+        let (ecn, fragments) = (to.ecn, to.fragments);
+        let target = Target { destination, source, interface, ecn, labels, fragments };
         self.queue.push(target, packet, self.state.max_gso_segments());
     }
 
@@ -287,9 +287,9 @@ impl UdpCarrier {
     /// One system call, or two.
     #[cfg(target_os = "linux")]
     fn send_now(&self, transmit: &Transmit<'_>, target: &Target) -> io::Result<()> {
-        let Target { fragment, interface, .. } = *target;
+        let Target { fragments, interface, .. } = *target;
         // The socket has these settings, not the datagram.
-        if fragment {
+        if fragments.are_allowed() {
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), true);
         }
         if interface != 0 {
@@ -309,7 +309,7 @@ impl UdpCarrier {
         if interface != 0 {
             let _ = sys::leave_by(&*self.io, 0);
         }
-        if fragment {
+        if fragments.are_allowed() {
             let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), false);
         }
         result

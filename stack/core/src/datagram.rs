@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpLabels};
+pub use tresse_wire::{Dscp, Ecn, FlowLabel, IcmpKind, IpFragments, IpLabels};
 
 use crate::ids::PathId;
 
@@ -33,9 +33,10 @@ pub struct Transmit {
     pub encapsulation: Option<u16>,
     /// The path, for captures and logs; `None` when it belongs to no association.
     pub path: Option<PathId>,
-    /// IP must be allowed to fragment the packet, for the path MTU has shrunk since its contents were
-    /// made (RFC 9260 §6.9), or is below 512. All others leave with DF set (§7.3).
-    pub fragment: bool,
+    /// Whether IP may fragment the packet: it is needed where the path MTU has shrunk since its contents were made (RFC 9260
+    /// §6.9), and allowed where it is below 512, or nobody is to find it out
+    /// ([`MtuDiscovery::Off`](crate::MtuDiscovery::Off)). All others leave with DF set (§7.3).
+    pub fragments: IpFragments,
     /// The ECN field to send it with: ECT(0) for new data, if [`Extensions::ecn`](crate::Extensions::ecn) was agreed on.
     pub ecn: Ecn,
     /// The DSCP and the flow label to send it with: those of its path ([`PathSettings::labels`](crate::PathSettings::labels)), of

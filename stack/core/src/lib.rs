@@ -43,7 +43,9 @@ pub use association::PeerKey;
 pub use auth::{Authentication, SharedKeys};
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
-pub use datagram::{Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpLabels, Transmit};
+pub use datagram::{
+    Datagram, Dscp, Ecn, FlowLabel, Icmp, IcmpKind, IpFragments, IpLabels, Transmit,
+};
 pub use endpoint::{AuthenticationInfo, Endpoint, ShardKey};
 pub use error::{
     AddressError, AssociationError, KeyError, NoAssociation, NotOpened, ReconfigurationError,

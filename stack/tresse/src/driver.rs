@@ -259,7 +259,7 @@ impl Driver {
                 encapsulation: transmit.encapsulation,
                 ecn: transmit.ecn,
                 labels: transmit.labels,
-                fragment: transmit.fragment,
+                fragments: transmit.fragments,
             };
             self.carrier.queue(&to, &self.packet);
         }

@@ -7,7 +7,8 @@ use std::time::Instant;
 #[cfg(feature = "tokio")]
 pub use tresse_carrier::Tokio;
 pub use tresse_carrier::{
-    IcmpKind, IcmpMessage, IncomingPacket, Interest, Outgoing, PacketSocket, Reactor, Readiness,
+    IcmpKind, IcmpMessage, IncomingPacket, Interest, IpFragments, Outgoing, PacketSocket, Reactor,
+    Readiness,
 };
 
 /// What an endpoint needs of the program around it: somebody who waits for sockets, and for the time. `Tokio` is one,

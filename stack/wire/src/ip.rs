@@ -36,6 +36,26 @@ impl Ecn {
     }
 }
 
+/// Whether a packet may travel in fragments of IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IpFragments {
+    /// It may not: it leaves with DF set. The default.
+    #[default]
+    Forbidden,
+    /// It may, where a link on its way takes less.
+    Allowed,
+    /// It may, and is larger than what the way is known to take (RFC 9260 §6.9).
+    Needed,
+}
+
+impl IpFragments {
+    /// Whether it may.
+    #[must_use]
+    pub const fn are_allowed(self) -> bool {
+        !matches!(self, IpFragments::Forbidden)
+    }
+}
+
 /// A Differentiated Services Code Point (RFC 2474): how routers are to treat a packet, beside its ECN field. Six bits; 0, the
 /// default, is best effort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -86,7 +86,7 @@ pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, Unk
 pub use error::{ChunkError, PacketError};
 pub use hmac::{HmacIdentifier, HmacIdentifiers};
 pub use icmp::IcmpKind;
-pub use ip::{Dscp, Ecn, FlowLabel, IpHeaders, IpLabels};
+pub use ip::{Dscp, Ecn, FlowLabel, IpFragments, IpHeaders, IpLabels};
 pub use list::List;
 pub use packet::{
     COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum, write_checksum,

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::on_tokio::tokio;
-use crate::{Ecn, IcmpKind, IpLabels};
+use crate::{Ecn, IcmpKind, IpFragments, IpLabels};
 
 fn to(destination: SocketAddr, source: Option<IpAddr>) -> Outgoing {
     Outgoing {
@@ -12,7 +12,7 @@ fn to(destination: SocketAddr, source: Option<IpAddr>) -> Outgoing {
         encapsulation: Some(destination.port()),
         ecn: Ecn::NotEct,
         labels: IpLabels::default(),
-        fragment: false,
+        fragments: IpFragments::Forbidden,
     }
 }
 

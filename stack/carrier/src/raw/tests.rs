@@ -36,7 +36,7 @@ fn to(destination: impl Into<IpAddr>) -> Outgoing {
         encapsulation: None,
         ecn: Ecn::NotEct,
         labels: IpLabels::default(),
-        fragment: false,
+        fragments: IpFragments::Forbidden,
     }
 }
 
@@ -153,9 +153,9 @@ async fn a_packet_above_the_mtu_of_the_host_says_what_fits() {
     assert_eq!(a.stats().icmp_received, out.len() as u64);
 }
 
-/// Lets SCTP in IPv4 and IPv6 pass (BPF, over Ethernet): other tests fill the loopback device, and what finds no room in the buffer
-/// of the socket is not seen.
-fn only_sctp() -> [SockFilter; 9] {
+/// Lets SCTP in IPv4 and IPv6 pass, and fragments of IPv6 (BPF, over Ethernet): other tests fill the loopback device, and what finds
+/// no room in the buffer of the socket is not seen.
+fn only_sctp() -> [SockFilter; 10] {
     let load = |bytes, at| SockFilter::new(if bytes == 2 { 0x28 } else { 0x30 }, 0, 0, at);
     let equal = |value, then, otherwise| SockFilter::new(0x15, then, otherwise, value);
     let give = |bytes| SockFilter::new(0x06, 0, 0, bytes);
@@ -163,10 +163,11 @@ fn only_sctp() -> [SockFilter; 9] {
         load(2, 12),
         equal(0x0800, 0, 2),
         load(1, 23),
-        equal(132, 3, 4),
-        equal(0x86dd, 0, 3),
+        equal(132, 4, 5),
+        equal(0x86dd, 0, 4),
         load(1, 20),
-        equal(132, 0, 1),
+        equal(132, 1, 0),
+        equal(44, 0, 1),
         give(0xffff),
         give(0),
     ]
@@ -215,14 +216,18 @@ async fn labels_stand_in_the_header() {
     let here = Outgoing { ecn: Ecn::Ect0, labels, ..to(local) };
     six.queue(&here, b"labels-6");
     six.queue(&here, b"labels-6");
+    // What passes anywhere need not be fragmented.
+    six.queue(&Outgoing { fragments: IpFragments::Needed, ..here }, b"too-short-to-cut-6");
     // Without a flow label, and what must have it left out.
     six.queue(&Outgoing { labels: IpLabels { dscp, flow: none }, ..here }, b"class-6");
-    six.queue(&Outgoing { fragment: true, ..here }, b"may-be-cut-6");
+    six.queue(&Outgoing { fragments: IpFragments::Allowed, ..here }, b"may-be-cut-6");
     six.queue(&to(local), b"plain-6");
     six.flush().await;
     let own = |bytes: &[u8]| (bytes[..4].to_vec(), bytes[6], bytes[8..24] == bytes[24..40]);
     let (with, without) = (vec![0x6b, 0xaa, 0xbc, 0xde], vec![0x6b, 0xa0]);
-    assert_eq!(own(&header(&wire, b"labels-6")), (with, 132, true));
+    for packet in [&b"labels-6"[..], b"too-short-to-cut-6"] {
+        assert_eq!(own(&header(&wire, packet)), (with.clone(), 132, true));
+    }
     for packet in [&b"class-6"[..], b"may-be-cut-6"] {
         let (first, protocol, same) = own(&header(&wire, packet));
         // The system may have a label of its own.
@@ -234,7 +239,7 @@ async fn labels_stand_in_the_header() {
     }
     assert_eq!(own(&header(&wire, b"plain-6")).0[0], 0x60);
     let stats = six.stats();
-    assert_eq!((stats.datagrams_sent, stats.send_failed, stats.bytes_sent), (5, 0, 42));
+    assert_eq!((stats.datagrams_sent, stats.send_failed, stats.bytes_sent), (6, 0, 60));
     let got = recv_n(&mut any, b"labels-6", 2).await;
     assert!(got.iter().all(|p| p.source == local && p.ecn == Ecn::Ect0 && p.packet == "labels-6"));
 }
@@ -256,4 +261,57 @@ async fn a_full_socket_is_still_there() {
     let mut heard = [0; 2000];
     let answer = io::Read::read(&mut &icmp, &mut heard);
     assert!(answer.is_err(), "ICMP of type {} and code {}", heard[20], heard[21]);
+}
+
+/// The lengths of the next `n` fragments on the wire that bear this flow label.
+fn fragments(wire: &Socket, flow: [u8; 3], n: usize) -> Vec<usize> {
+    const ETHERNET: usize = 14;
+    let mut lengths = Vec::new();
+    while lengths.len() < n {
+        let mut bytes = vec![0; 70_000];
+        let len = io::Read::read(&mut &*wire, &mut bytes).unwrap();
+        let ip = &bytes[ETHERNET..];
+        if (ip[0] >> 4, ip[6]) == (6, 44) && [ip[1] & 0x0f, ip[2], ip[3]] == flow {
+            lengths.push(len - ETHERNET);
+        }
+    }
+    lengths
+}
+
+//= RFC 9260 6.9-6
+#[::tokio::test]
+async fn what_was_made_for_a_larger_mtu_leaves_by_ipv6_in_fragments() {
+    let local = IpAddr::from(Ipv6Addr::LOCALHOST);
+    let (Some(mut bound), Some(mut any)) = (carrier(local), carrier(Ipv6Addr::UNSPECIFIED)) else {
+        return;
+    };
+    let (wire, mut to_any) = (wire(), carrier(local).unwrap());
+    let flow = crate::FlowLabel::new(0xf_7a95).unwrap();
+    let labels = IpLabels { flow, ..IpLabels::default() };
+    let way = Outgoing { ecn: Ecn::Ect0, labels, fragments: IpFragments::Needed, ..to(local) };
+    let packet = |tag: &[u8], len| [tag.to_vec(), vec![7; len - tag.len()]].concat();
+    // From a socket that has its source, and from one where the system chooses it.
+    for (n, from) in [&mut bound, &mut any].into_iter().enumerate() {
+        let tag = [&b"in fragments "[..], &[n as u8]].concat();
+        let lengths = [1240, 1241, 1448, 8952, 60_000];
+        for len in lengths {
+            from.queue(&way, &packet(&tag, len));
+        }
+        from.queue(&way, &packet(&tag, 65_536));
+        from.flush().await;
+        let got = recv_n(&mut to_any, &tag, lengths.len()).await;
+        for (incoming, len) in got.iter().zip(lengths) {
+            assert!(incoming.packet == packet(&tag, len), "{len}, {}", incoming.packet.len());
+            assert_eq!((incoming.source, incoming.ecn), (local, Ecn::Ect0));
+        }
+        let stats = from.stats();
+        let sent = (stats.datagrams_sent, stats.bytes_sent, stats.send_calls);
+        assert_eq!(sent, (5, lengths.iter().sum::<usize>() as u64, 5));
+        assert_eq!((stats.send_too_large, stats.send_failed), (1, 0));
+        let parts = |len: usize| if len <= 1240 { 0 } else { len.div_ceil(1232) };
+        // Loopback shows a packet as it leaves, and again as it arrives.
+        let seen = 2 * lengths.map(parts).iter().sum::<usize>();
+        let seen = fragments(&wire, [0x0f, 0x7a, 0x95], seen);
+        assert_eq!(seen.iter().max(), Some(&1280));
+    }
 }

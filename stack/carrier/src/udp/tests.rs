@@ -3,8 +3,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use super::*;
-use crate::Ecn;
 use crate::on_tokio::tokio;
+use crate::{Ecn, IpFragments};
 
 fn carrier(local: &str) -> UdpCarrier {
     UdpCarrier::bind(local.parse().unwrap(), SocketOptions::default(), &tokio()).unwrap()
@@ -17,7 +17,7 @@ fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
         encapsulation: Some(carrier.local_addr().port()),
         ecn: Ecn::NotEct,
         labels: IpLabels::default(),
-        fragment: false,
+        fragments: IpFragments::Forbidden,
     }
 }
 
@@ -71,7 +71,7 @@ async fn answers_leave_from_the_address_that_was_asked() {
         encapsulation: question.encapsulation,
         ecn: Ecn::NotEct,
         labels: IpLabels::default(),
-        fragment: false,
+        fragments: IpFragments::Forbidden,
     };
     b.send(&[(answer, Bytes::from_static(b"answer"))]).await;
     assert_eq!(recv_n(&mut a, 1).await[0].source, IpAddr::from(asked));
@@ -175,7 +175,7 @@ async fn a_dscp_is_sent_with_the_ecn_field_and_in_batches() {
             encapsulation: Some(here.port()),
             ecn: Ecn::NotEct,
             labels: IpLabels::default(),
-            fragment: false,
+            fragments: IpFragments::Forbidden,
         };
         let dscp = crate::Dscp::new(46).unwrap();
         let flow = FlowLabel::new(77).unwrap();

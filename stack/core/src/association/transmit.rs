@@ -11,7 +11,7 @@ use tresse_wire::PacketWriter;
 
 use super::outbox::Back;
 use super::{Association, path_mtu};
-use crate::datagram::{Ecn, Transmit};
+use crate::datagram::{Ecn, IpFragments, Transmit};
 use crate::ids::PathId;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;
@@ -72,7 +72,11 @@ impl Association {
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
         let transmit = self.transmit(leaving, buffer.len());
-        self.paths[leaving.path].on_packet(now, buffer.len(), transmit.fragment || leaving.whole);
+        self.paths[leaving.path].on_packet(
+            now,
+            buffer.len(),
+            transmit.fragments.are_allowed() || leaving.whole,
+        );
         Some(transmit)
     }
 
@@ -89,7 +93,7 @@ impl Association {
             source: source.or_else(|| p.address.local().filter(|_| back.is_none())),
             encapsulation: back.map_or(p.address.encapsulation(), |back| back.encapsulation),
             path: Some(path),
-            fragment: p.mtu.needs_fragments(len) && !whole,
+            fragments: if whole { IpFragments::Forbidden } else { p.mtu.fragments(len) },
             ecn,
             labels: p.settings.labels,
         }

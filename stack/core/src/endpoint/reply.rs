@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
-use crate::datagram::{Datagram, Ecn, IpLabels, Transmit, headers};
+use crate::datagram::{Datagram, Ecn, IpFragments, IpLabels, Transmit, headers};
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
@@ -70,7 +70,7 @@ impl ReplyQueue {
             source: Some(to.destination).filter(|l| l.is_ipv4() == to.source.is_ipv4()),
             encapsulation: to.encapsulation,
             path: None,
-            fragment: false,
+            fragments: IpFragments::Forbidden,
             ecn: Ecn::NotEct,
             labels,
         };

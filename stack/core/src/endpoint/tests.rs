@@ -76,7 +76,7 @@ use tresse_wire::{
 
 use super::Endpoint;
 use crate::config::{AssociationConfig, EndpointConfig};
-use crate::datagram::{Datagram, Ecn, IpLabels, Transmit};
+use crate::datagram::{Datagram, Ecn, IpFragments, IpLabels, Transmit};
 use crate::event::{CloseReason, Event, NextMessage, ReceivedMessage, SendOptions, TraceEvent};
 use crate::extensions::Extensions;
 use crate::ids::{AssociationId, PathId};

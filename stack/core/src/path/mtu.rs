@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_wire::COMMON_HEADER_LEN;
+use tresse_wire::{COMMON_HEADER_LEN, IpFragments};
 
 use super::HeartbeatInfo;
 use super::mtu_search::{Finding, LostChunk, Padding, SMALLEST, Search, Verdict};
@@ -172,12 +172,18 @@ impl Mtu {
 
     //= RFC 9260 6.9-6
     //= RFC 8899 3-1
-    /// Whether IP must fragment a packet of this many bytes.
+    /// Whether IP may fragment a packet of this many bytes.
     ///
     /// RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation. RFC 1191
     /// §6.5 allows to clear DF where the path MTU is too small to be used.
-    pub(crate) const fn needs_fragments(&self, len: usize) -> bool {
-        len > self.max_packet + self.reserve || self.beneath || self.fixed
+    pub(crate) const fn fragments(&self, len: usize) -> IpFragments {
+        if len > self.max_packet + self.reserve {
+            IpFragments::Needed
+        } else if self.beneath || self.fixed {
+            IpFragments::Allowed
+        } else {
+            IpFragments::Forbidden
+        }
     }
 
     /// When a larger one may be tried, or the next probe is due.

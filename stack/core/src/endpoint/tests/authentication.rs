@@ -261,7 +261,7 @@ fn all_authenticated(log: &[Sent], from: Side, kind: ChunkType) -> usize {
         assert!(place(ChunkType::AUTH).is_some_and(|at| Some(at) < place(kind)), "{types:?}");
         assert_eq!(types.iter().filter(|t| **t == ChunkType::AUTH).count(), 1);
         assert!(sent.bytes.len() <= 1480, "{}", sent.bytes.len());
-        assert!(!sent.to.fragment);
+        assert!(!sent.to.fragments.are_allowed());
     };
     packets.inspect(|sent| check(sent)).count()
 }

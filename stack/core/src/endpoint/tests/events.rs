@@ -150,7 +150,7 @@ fn restarts_that_nobody_hears_of_are_one() {
             path: None,
             ecn: Ecn::NotEct,
             labels: IpLabels::default(),
-            fragment: false,
+            fragments: IpFragments::Forbidden,
         };
         let bytes = Bytes::copy_from_slice(&buffer);
         let ack = Sent { from: Side::A, at: script.now, to, number: 0, bytes };

@@ -27,11 +27,12 @@ fn a_smaller_path_mtu_holds_for_new_data_and_ip_fragments_the_old() {
     assert_eq!(script.path(0).mtu, 1000);
     // RFC 9260 §6.9: IP fragmentation MUST be used for what has its TSN already.
     assert_eq!(script.numbers(&again), [[0], [1], [2]]);
-    assert!(again.iter().all(|p| p.to.fragment && p.bytes.len() == 12 + PMDCS));
+    let is_needed = |p: &Sent| p.to.fragments == IpFragments::Needed;
+    assert!(again.iter().all(|p| is_needed(p) && p.bytes.len() == 12 + PMDCS));
     script.sack(3, &[]);
     let sent = script.send(3_000);
     assert!(sent.len() >= 3, "{sent:?}");
-    assert!(sent.iter().all(|p| !p.to.fragment && p.bytes.len() <= 980), "{sent:?}");
+    assert!(sent.iter().all(|p| !p.to.fragments.are_allowed() && p.bytes.len() <= 980), "{sent:?}");
     assert_eq!(script.end.endpoint_stats().icmp_accepted, 1);
     // No message raises it, or lowers it to what no link has.
     for mtu in [1400, 67] {
@@ -54,12 +55,12 @@ fn a_bundle_that_is_too_large_leaves_again_at_once() {
     assert!(script.cookie_ack().is_empty());
     let again = give(&mut script, &icmp(TOO_BIG, &packet(PEER_TAG, |w| w.cookie_ack())));
     assert_eq!(script.numbers(&again), [[0], [1]]);
-    assert!(again.iter().all(|p| !p.to.fragment), "{again:?}");
+    assert!(again.iter().all(|p| !p.to.fragments.are_allowed()), "{again:?}");
 }
 
 /// What is sent of `bytes`, and whether routers may fragment it.
-fn sizes(script: &mut Script, bytes: usize) -> Vec<(usize, bool)> {
-    script.send(bytes).iter().map(|p| (p.bytes.len(), p.to.fragment)).collect()
+fn sizes(script: &mut Script, bytes: usize) -> Vec<(usize, IpFragments)> {
+    script.send(bytes).iter().map(|p| (p.bytes.len(), p.to.fragments)).collect()
 }
 
 #[test]
@@ -69,12 +70,13 @@ fn routers_fragment_where_the_path_mtu_is_below_512() {
         let quoted = packet(PEER_TAG, |w| w.cookie_ack());
         let again = give(&mut script, &icmp(IcmpKind::TooBig { mtu: reported }, &quoted));
         assert_eq!((script.numbers(&again), script.path(0).mtu), (vec![vec![0]], 512));
-        assert!(again[0].to.fragment);
+        assert_eq!(again[0].to.fragments, IpFragments::Needed);
         script.sack(1, &[]);
         // 512 less IP.
         let sent = sizes(&mut script, 800);
         assert_eq!(sent.len(), 2, "{sent:?}");
-        assert!(sent.iter().all(|(len, fragment)| *len <= 492 && *fragment), "{sent:?}");
+        let is_allowed = |fragments| fragments == IpFragments::Allowed;
+        assert!(sent.iter().all(|(len, how)| *len <= 492 && is_allowed(*how)), "{sent:?}");
         // It is told once.
         assert!(give(&mut script, &icmp(IcmpKind::TooBig { mtu: 300 }, &quoted)).is_empty());
     }
@@ -100,7 +102,7 @@ fn the_configured_mtu_is_tried_again_without_heartbeats() {
     assert_eq!(script.path(0).mtu, 512);
     script.wait(secs(2));
     assert_eq!(script.path(0).mtu, 1500);
-    assert!(!script.send(100)[0].to.fragment);
+    assert!(!script.send(100)[0].to.fragments.are_allowed());
 }
 
 #[test]
@@ -258,5 +260,5 @@ fn what_was_too_large_stays_on_its_path() {
     let sent = script.send(1300);
     let again = give(&mut script, &icmp(TOO_BIG, &sent[0].bytes));
     assert_eq!(only(&again).to.path, sent[0].to.path);
-    assert!(again[0].to.fragment);
+    assert_eq!(again[0].to.fragments, IpFragments::Needed);
 }

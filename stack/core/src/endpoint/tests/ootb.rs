@@ -227,7 +227,7 @@ fn the_reply_goes_back_the_way_the_packet_came() {
         path: None,
         ecn: Ecn::NotEct,
         labels: IpLabels::default(),
-        fragment: false,
+        fragments: IpFragments::Forbidden,
     };
     assert_eq!(only(&sent).to, expected);
 }

@@ -23,7 +23,7 @@ fn searching(max: usize) -> AssociationConfig {
 
 /// Whether a path of `real` bytes loses the packet without a word. What may be fragmented gets through.
 fn is_too_large(sent: &Sent, real: usize) -> bool {
-    sent.bytes.len() + IP > real && !sent.to.fragment
+    sent.bytes.len() + IP > real && !sent.to.fragments.are_allowed()
 }
 
 /// A pair that has searched for a minute on a path of `real` bytes.
@@ -59,7 +59,7 @@ fn packets_become_as_large_as_the_path_takes() {
         assert_eq!(path(&mut pair, a).mtu, found, "{real}");
         for probe in probes(&pair) {
             assert_eq!(probe.types(), [ChunkType::HEARTBEAT, ChunkType::PAD]);
-            assert!(!probe.to.fragment);
+            assert!(!probe.to.fragments.are_allowed());
         }
         let begun = pair.log.len();
         pair.send(Side::A, a, 0, vec![7; 50_000]);
@@ -92,10 +92,9 @@ fn a_peer_that_drops_packets_with_pad_is_searched_as_well() {
         assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
         let stats = path(&mut pair, a);
         assert_eq!((stats.mtu, stats.errors), (found, 0), "{real}");
-        let longest = pair
-            .sent(Side::A, ChunkType::HEARTBEAT)
-            .into_iter()
-            .filter(|sent| sent.types() == [ChunkType::HEARTBEAT] && !sent.to.fragment);
+        let longest = pair.sent(Side::A, ChunkType::HEARTBEAT).into_iter().filter(|sent| {
+            sent.types() == [ChunkType::HEARTBEAT] && !sent.to.fragments.are_allowed()
+        });
         let longest = longest.map(|sent| sent.bytes.len() + IP).filter(|len| *len <= real).max();
         assert_eq!(longest, Some(found & !3), "the probe has just the size that it proves");
         pair.send(Side::A, a, 0, vec![7; 50_000]);
@@ -467,12 +466,12 @@ fn set(pair: &mut Pair, id: AssociationId, change: impl FnOnce(&mut crate::PathS
 }
 
 /// Bytes of the largest IP packet with data that leaves for a message of 50 000 bytes, and whether it may be fragmented.
-fn largest(pair: &mut Pair, a: AssociationId, z: AssociationId) -> (usize, bool) {
+fn largest(pair: &mut Pair, a: AssociationId, z: AssociationId) -> (usize, IpFragments) {
     let begun = pair.log.len();
     pair.send(Side::A, a, 0, vec![7; 50_000]);
     pair.run(secs(5));
     assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "it arrives");
-    let sizes = pair.log[begun..].iter().map(|sent| (sent.bytes.len() + IP, sent.to.fragment));
+    let sizes = pair.log[begun..].iter().map(|sent| (sent.bytes.len() + IP, sent.to.fragments));
     sizes.max().unwrap()
 }
 
@@ -480,16 +479,16 @@ fn largest(pair: &mut Pair, a: AssociationId, z: AssociationId) -> (usize, bool)
 fn discovery_of_one_path_begins_and_ends_at_run_time() {
     let config = AssociationConfig { no_delay: true, ..profile("rfc9260", "") };
     let (mut pair, a, z) = searched(&config, 9000);
-    assert_eq!(largest(&mut pair, a, z), (1500, false), "nobody has asked");
+    assert_eq!(largest(&mut pair, a, z), (1500, IpFragments::Forbidden), "nobody has asked");
     set(&mut pair, a, |path| path.mtu_discovery = MtuDiscovery::probes(9000));
     assert_eq!(path(&mut pair, a).mtu, 1280, "it begins with the base");
     pair.run(secs(60));
-    assert_eq!(largest(&mut pair, a, z), (9000, false));
+    assert_eq!(largest(&mut pair, a, z), (9000, IpFragments::Forbidden));
     // What probes have found to be too large is not believed to fit when they end.
     set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (65_000, MtuDiscovery::Icmp));
-    assert_eq!(largest(&mut pair, a, z), (9000, false));
+    assert_eq!(largest(&mut pair, a, z), (9000, IpFragments::Forbidden));
     set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1500, MtuDiscovery::Icmp));
-    assert_eq!(largest(&mut pair, a, z), (1500, false));
+    assert_eq!(largest(&mut pair, a, z), (1500, IpFragments::Forbidden));
 }
 
 #[test]
@@ -499,7 +498,7 @@ fn without_discovery_packets_are_of_one_size_whatever_anybody_says() {
     pair.drop = Box::new(|sent| is_too_large(sent, 1300));
     let (a, z) = pair.connect(&config);
     set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1400, MtuDiscovery::Off));
-    assert_eq!(largest(&mut pair, a, z), (1400, true), "routers fragment them");
+    assert_eq!(largest(&mut pair, a, z), (1400, IpFragments::Allowed), "routers fragment them");
     let quoted = pair.log.iter().rfind(|sent| sent.from == Side::A).unwrap().bytes.clone();
     let kind = IcmpKind::TooBig { mtu: 1300 };
     let now = pair.now;
@@ -507,9 +506,9 @@ fn without_discovery_packets_are_of_one_size_whatever_anybody_says() {
     pair.end(Side::A).handle_icmp(now, &icmp);
     assert_eq!(path(&mut pair, a).mtu, 1400);
     pair.run(secs(1200));
-    assert_eq!(largest(&mut pair, a, z), (1400, true));
+    assert_eq!(largest(&mut pair, a, z), (1400, IpFragments::Allowed));
     set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1200, MtuDiscovery::Icmp));
-    assert_eq!(largest(&mut pair, a, z), (1200, false));
+    assert_eq!(largest(&mut pair, a, z), (1200, IpFragments::Forbidden));
     for (mtu, discovery, why) in [
         (511, MtuDiscovery::Off, "mtu is 511, not in 512 to 65535"),
         (1500, MtuDiscovery::probes(1499), "mtu_discovery.max is 1499, not in 1500 to 65535"),

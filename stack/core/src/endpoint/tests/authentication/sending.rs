@@ -97,7 +97,7 @@ fn packets_are_as_large_as_without_it() {
     assert_eq!(point, FULL - AUTH_SHA_256);
     let sent = peer.script.send(2 * point);
     assert_eq!(types(&sent), [[ChunkType::AUTH, ChunkType::DATA]; 2]);
-    assert!(sent.iter().all(|p| p.bytes.len() == 12 + PMDCS && !p.to.fragment));
+    assert!(sent.iter().all(|p| p.bytes.len() == 12 + PMDCS && !p.to.fragments.are_allowed()));
     // Where only what is not sent beside data is to be authenticated, nothing is kept free.
     let peer = Peer::connected(&asking(&[]), &[ChunkType::ASCONF, ChunkType::ASCONF_ACK]);
     let id = peer.script.id;
@@ -113,7 +113,11 @@ fn a_path_mtu_that_shrinks_keeps_room() {
     a.on_icmp(now, addresses(Side::Z, 1)[0], crate::datagram::IcmpKind::TooBig { mtu: 700 }, false);
     assert_eq!(a.paths()[path].pmdcs(), 700 - 20 - 12 - AUTH_SHA_256);
     let sent = peer.script.send(2000);
-    assert!(sent.iter().all(|p| p.bytes.len() <= 680 && !p.to.fragment), "{:?}", types(&sent));
+    assert!(
+        sent.iter().all(|p| p.bytes.len() <= 680 && !p.to.fragments.are_allowed()),
+        "{:?}",
+        types(&sent)
+    );
     assert!(sent.iter().any(|p| p.bytes.len() == 680));
 }
 
