@@ -12,7 +12,7 @@ pub(crate) const KNOWN: [Known; 4] = [
 ];
 
 /// Of worlds 0 to 59 over UDP and IPv6.
-pub(crate) const CARRIED: [Known; 0] = [];
+pub(crate) const CARRIED: [Known; 1] = [(47, "late", WHOLE)];
 
 /// Of worlds 0 to 599 with data both ways, AUTH and I-DATA.
 pub(crate) const DRESSED: [Known; 5] = [
@@ -35,6 +35,9 @@ pub(crate) const MENDED_DRESSED: [(u64, &str); 2] = [
 const LOWERED: &str = "T3-rtx lowered ssthresh where packets were lost for their size";
 
 const CHANCE: &str = "T3-rtx expired, by chance";
+
+const WHOLE: &str = "nobody fragments UDP datagrams over IPv6 (RFC 8200 section 5): what was made for a larger path MTU passes as soon as \
+     the path takes it again";
 
 const SMALL: &str =
     "windows that count in MTUs begin at 1280, and a message takes one round trip more";
