@@ -14,11 +14,11 @@ const (
 	commonHeader          = 12
 )
 
-// conn carries SCTP packets in UDP datagrams (RFC 6951) and notes how the association ended, which
+// conn carries SCTP packets in UDP datagrams (RFC 6951), or directly on IP, and notes how the association ended, which
 // pion does not tell. A server learns its peer's address from what it receives.
 type conn struct {
-	*net.UDPConn
-	peer              atomic.Pointer[net.UDPAddr]
+	net.PacketConn
+	peer              atomic.Pointer[net.Addr]
 	graceful, aborted atomic.Bool
 }
 
@@ -35,9 +35,9 @@ func (c *conn) note(packet []byte) {
 }
 
 func (c *conn) Read(buffer []byte) (int, error) {
-	n, from, err := c.ReadFromUDP(buffer)
+	n, from, err := c.ReadFrom(buffer)
 	if err == nil {
-		c.peer.Store(from)
+		c.peer.Store(&from)
 		c.note(buffer[:n])
 	}
 	return n, err
@@ -49,9 +49,12 @@ func (c *conn) Write(packet []byte) (int, error) {
 		return len(packet), nil // nobody is there yet
 	}
 	c.note(packet)
-	return c.WriteToUDP(packet, peer)
+	return c.WriteTo(packet, *peer)
 }
 
 func (c *conn) RemoteAddr() net.Addr {
-	return c.peer.Load()
+	if peer := c.peer.Load(); peer != nil {
+		return *peer
+	}
+	return nil
 }

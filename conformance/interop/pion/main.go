@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-// The peer of ../peer.h on pion/sctp over UDP encapsulation (RFC 6951): the same command line, user
-// data and report. pion uses the SCTP port 5000 at both ends.
+// The peer of ../peer.h on pion/sctp over UDP encapsulation (RFC 6951), or without --udp directly on IP, which takes root: the
+// same command line, user data and report. pion uses the SCTP port 5000 at both ends.
 //
-//	peer server --udp PORT --port PORT [options]
-//	peer client --udp PORT --peer-udp PORT --peer-port PORT [options]
+//	peer server [--udp PORT] --port PORT [options]
+//	peer client [--udp PORT --peer-udp PORT] --peer-port PORT [options]
 //
 // Exit code 127: the stack cannot do what was asked for.
 package main
@@ -26,7 +26,8 @@ import (
 )
 
 const (
-	ipHeaders   = 20 + 8 // IPv4 and UDP; those of IPv6 are 20 more
+	ipHeaders   = 20 // IPv4; those of IPv6 are 20 more
+	udpHeaders  = 8
 	sctpPort    = 5000
 	maxMessage  = 8 << 20
 	abortReason = "peer asked to abort"
@@ -155,7 +156,7 @@ func parse(arguments []string) *options {
 	switch {
 	case flags.NArg() > 0:
 		usage("too many words")
-	case o.udp == 0 || (!o.server && o.peerUDP == 0):
+	case !o.server && (o.udp == 0) != (o.peerUDP == 0):
 		usage("a port is missing")
 	case o.byStream && o.send%uint64(max(o.streams, 1)) != 0:
 		usage("--by-stream takes as many messages on each stream")
@@ -248,13 +249,31 @@ func open(o *options) *conn {
 	if address == nil {
 		fail("not an IP address: %s", o.address)
 	}
-	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: address, Port: o.udp})
+	var socket interface {
+		net.PacketConn
+		SetReadBuffer(bytes int) error
+	}
+	var peer net.Addr
+	var err error
+	if o.udp == 0 {
+		socket, err = net.ListenIP("ip:132", &net.IPAddr{IP: address})
+		peer = &net.IPAddr{IP: net.ParseIP(o.peer)}
+	} else {
+		socket, err = net.ListenUDP("udp", &net.UDPAddr{IP: address, Port: o.udp})
+		peer = &net.UDPAddr{IP: net.ParseIP(o.peer), Port: o.peerUDP}
+	}
 	if err != nil {
 		fail("UDP port %d: %v", o.udp, err)
 	}
-	c := &conn{UDPConn: socket}
+	if o.udp == 0 {
+		// What finds no room in it Linux (6.18) answers with an ICMP message: there were no such protocol.
+		if err := socket.SetReadBuffer(4 << 20); err != nil {
+			fail("receive buffer: %v", err)
+		}
+	}
+	c := &conn{PacketConn: socket}
 	if !o.server {
-		c.peer.Store(&net.UDPAddr{IP: net.ParseIP(o.peer), Port: o.peerUDP})
+		c.peer.Store(&peer)
 	}
 	return c
 }
@@ -263,6 +282,9 @@ func establish(o *options, c *conn) *sctp.Association {
 	headers := ipHeaders
 	if strings.Contains(o.address, ":") {
 		headers += 20
+	}
+	if o.udp != 0 {
+		headers += udpHeaders
 	}
 	interleaving := o.with == "interleaving"
 	settings := []sctp.AssociationOption{

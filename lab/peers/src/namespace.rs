@@ -77,15 +77,15 @@ impl From<emulator::Error> for Unavailable {
     }
 }
 
-/// Drops IPv4 packets that come in (`hook` is `input`) or go out (`output`) in the namespace of the
+/// Drops packets that come in (`hook` is `input`) or go out (`output`) in the namespace of the
 /// calling thread and fit `rule`, in the words of `nft`.
 ///
 /// # Panics
 /// When `nft` refuses.
 pub fn drop_packets(hook: &str, rule: &str) {
-    command("nft add table ip loss");
-    command(&format!("nft add chain ip loss {hook} {{ type filter hook {hook} priority 0 ; }}"));
-    command(&format!("nft add rule ip loss {hook} {rule} drop"));
+    command("nft add table inet loss");
+    command(&format!("nft add chain inet loss {hook} {{ type filter hook {hook} priority 0 ; }}"));
+    command(&format!("nft add rule inet loss {hook} {rule} drop"));
 }
 
 /// Runs a command in the namespace of the calling thread; its words are separated by spaces.

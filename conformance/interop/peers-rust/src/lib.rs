@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The peer of `../peer.h` for stacks that are crates, less the stack: the same command line, user
-//! data and report, over UDP encapsulation (RFC 6951). A program for each stack is in `bin/`.
+//! data and report, over UDP encapsulation (RFC 6951), or without `--udp` directly on IP, which takes root. A program for each
+//! stack is in `bin/`.
 //!
 //! Exit code 127: the stack cannot do what was asked for.
 
@@ -10,6 +11,7 @@ mod options;
 #[path = "../../../../lab/peers/src/payload.rs"]
 mod payload;
 
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
@@ -22,6 +24,9 @@ use payload::Received;
 
 /// Packets read before timers and the application have their turn.
 const BATCH: usize = 64;
+
+/// The protocol number in an IP header.
+const SCTP: i32 = 132;
 
 /// Chunk types that end an association (RFC 9260 §3.2), behind the common header.
 const COMMON_HEADER: usize = 12;
@@ -127,9 +132,29 @@ struct Peer<S> {
     start: Instant,
 }
 
+/// A UDP socket, or a raw one, which is used in the same way.
+fn open(local: SocketAddr) -> io::Result<UdpSocket> {
+    if local.port() != 0 {
+        return UdpSocket::bind(local);
+    }
+    let socket = Socket::new(Domain::for_address(local), Type::RAW, Some(Protocol::from(SCTP)))?;
+    socket.bind(&local.into())?;
+    // What finds no room in it Linux (6.18) answers with an ICMP message: there were no such protocol.
+    socket.set_recv_buffer_size(4 << 20)?;
+    Ok(socket.into())
+}
+
+/// What the stack is told of an address: sctp-proto takes none without a port.
+fn named(mut address: SocketAddr) -> SocketAddr {
+    if address.port() == 0 {
+        address.set_port(9_899);
+    }
+    address
+}
+
 /// Runs one association as the options say, and ends the process.
 pub fn run(options: Options, stack: impl Stack) -> ! {
-    let socket = UdpSocket::bind(options.local)
+    let socket = open(options.local)
         .unwrap_or_else(|e| fail(&format!("UDP port {}: {e}", options.local.port())));
     let mut peer = Peer {
         remote: options.remote,
@@ -151,7 +176,7 @@ pub fn run(options: Options, stack: impl Stack) -> ! {
         start: Instant::now(),
     };
     if let Some(server) = peer.remote {
-        peer.stack.connect(server);
+        peer.stack.connect(named(server));
     } else {
         println!("READY udp={} sctp={}", peer.options.local.port(), peer.options.port);
     }
@@ -185,8 +210,9 @@ impl<S: Stack> Peer<S> {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => {
                     self.remote = Some(from);
-                    self.ending.note(&buffer[..length]);
-                    self.stack.handle_packet(Instant::now(), from, &buffer[..length]);
+                    let packet = &buffer[self.ip_header(&buffer)..length];
+                    self.ending.note(packet);
+                    self.stack.handle_packet(Instant::now(), named(from), packet);
                 }
                 Err(e)
                     if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
@@ -204,6 +230,12 @@ impl<S: Stack> Peer<S> {
         self.socket.set_nonblocking(false)?;
         self.stack.handle_timeout(Instant::now());
         Ok(())
+    }
+
+    /// Bytes of the IP header before a packet: a raw socket has that of IPv4.
+    fn ip_header(&self, packet: &[u8]) -> usize {
+        let is_there = self.options.local.port() == 0 && self.options.local.is_ipv4();
+        if is_there { usize::from(packet[0] & 0x0f) * 4 } else { 0 }
     }
 
     /// Sends what the stack has to send.

@@ -22,7 +22,7 @@ pub enum Close {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub server: bool,
-    /// Our address and UDP port.
+    /// Our address and UDP port, 0 for none: directly on IP.
     pub local: SocketAddr,
     /// The peer's; a server learns it from what it receives.
     pub remote: Option<SocketAddr>,
@@ -225,7 +225,7 @@ impl Options {
                 other => return Err(other.unexpected()),
             }
         }
-        if udp == 0 || (!server && peer_udp == 0) {
+        if !server && (udp == 0) != (peer_udp == 0) {
             return Err("a port is missing".into());
         }
         if !(8..=MAX_MESSAGE).contains(&payload.size)
@@ -237,7 +237,7 @@ impl Options {
             return Err("a number is out of range".into());
         }
         let weighted = scheduler.is_some_and(|name| chooses(stack, &name, interleaving));
-        let headers = if ours.is_ipv4() { 20 + 8 } else { 40 + 8 };
+        let headers = if ours.is_ipv4() { 20 } else { 40 } + if udp == 0 { 0 } else { 8 };
         Ok(Options {
             server,
             local: (ours, udp).into(),

@@ -210,7 +210,9 @@ pub enum Subject {
     TooBig,
     /// It says nothing (RFC 8899 §4.3).
     BlackHole,
-    /// The same on the way of the peer.
+    /// The same over IPv6, where no router fragments what is under way.
+    BlackHoleIpv6,
+    /// As `black-hole`, on the way of the peer.
     BlackHoleByPeer,
     /// Both ends say in NR-SACKs what they will keep, through loss.
     NonRenegable,
@@ -314,6 +316,7 @@ impl Subject {
             Subject::MtuSearchByPeer => "larger packets, searched by the peer",
             Subject::TooBig => "a router becomes narrower and says so, sent by Tresse",
             Subject::BlackHole => "the same without a word, sent by Tresse",
+            Subject::BlackHoleIpv6 => "the same without a word, over IPv6, sent by Tresse",
             Subject::BlackHoleByPeer => "the same without a word, sent by the peer",
             Subject::NonRenegable => "what is kept for sure, both ways",
             Subject::Damaged => "damaged packets, reported by both ends",
@@ -389,6 +392,7 @@ impl Subject {
             | Subject::MtuSearchByPeer
             | Subject::TooBig
             | Subject::BlackHole
+            | Subject::BlackHoleIpv6
             | Subject::BlackHoleByPeer => Some("DPLPMTUD and PAD, RFC 8899 and RFC 4820"),
             Subject::NonRenegable => Some("NR-SACK, draft-tuexen-tsvwg-sctp-multipath"),
             Subject::Damaged | Subject::DamagedUnreported => {

@@ -9,7 +9,7 @@ use tresse_peers::{Payload, PeerReport, command, drop_packets};
 
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
-use super::searched::sizes;
+use super::searched::{Sizes, sizes};
 
 /// Messages that take several packets.
 const PAYLOAD: Payload = Payload { messages: 400, size: 10_000, streams: 4, ..Payload::PLAIN };
@@ -38,11 +38,13 @@ pub(super) fn told(scene: &Scene<'_>) {
     }
 }
 
-/// A router takes less in both directions, and says nothing.
-pub(super) fn silent(scene: &Scene<'_>) {
+/// A router takes less in both directions, and says nothing. Over IPv6 it fragments nothing either: what is under way has to leave
+/// again in fragments, which only an end that writes IP packets itself can have (RFC 8200 §5).
+pub(super) fn silent(scene: &Scene<'_>, ipv6: bool) {
     let search = Some(MtuDiscovery::probes(WHOLE));
-    let plan = Plan { mtu_discovery: search, ..plan(scene, PAYLOAD, "--send 0") };
-    let (path, told) = send(scene, &plan, || narrow_silently(scene));
+    let plan = plan(scene, PAYLOAD, "--send 0");
+    let plan = Plan { mtu_discovery: search, ipv6, raw: ipv6, ..plan };
+    let (path, told) = send(scene, &plan, || narrow_silently(scene, ipv6));
     assert!(path.counters.mtu_black_holes > 0, "{path:?}");
     assert!((1_280..=NARROW).contains(&path.mtu) && told == 0, "{told} ICMP, {path:?}");
 }
@@ -58,9 +60,9 @@ pub(super) fn silent_by_peer(scene: &Scene<'_>) {
         let received = tresse_peers::Received::new(plan.payload);
         let come = receive(&association, received, |come| {
             if come == payload.messages * 2 / 3 {
-                let found = sizes(scene, Direction::In);
+                let found = sizes(scene, &plan, Direction::In);
                 assert!(found.last > NARROW, "data of {} bytes before it was narrow", found.last);
-                narrow_silently(scene);
+                narrow_silently(scene, false);
             }
         });
         assert_eq!(come.await, Ok(payload.messages));
@@ -68,22 +70,31 @@ pub(super) fn silent_by_peer(scene: &Scene<'_>) {
         drop(association);
         let report = end(scene, met).await;
         assert_eq!((report.sent, report.messages), (plan.payload.bytes(), 0));
-        let last = sizes(scene, Direction::In).last;
+        let last = sizes(scene, &plan, Direction::In).last;
         assert!((1_000..=NARROW).contains(&last), "data of {last} bytes at last");
     });
 }
 
-/// What is larger is dropped if IP must not fragment it, and no ICMP message leaves.
-fn narrow_silently(scene: &Scene<'_>) {
-    let there = if scene.is_guest() {
-        "10.99.0.0/24 dev peer0 src 10.99.0.1"
+/// What is larger is dropped if the router must not fragment it, and no ICMP message leaves.
+fn narrow_silently(scene: &Scene<'_>, ipv6: bool) {
+    let guest = scene.is_guest();
+    let (ip, rest, ways) = if ipv6 {
+        let there = if guest { "fd99:0::/64 dev peer0" } else { "fd02::/64 dev to2" };
+        // That of the route which the address has made, or it would be another one.
+        ("ip -6", "metric 256", ["fd01::/64 dev to1", there])
     } else {
-        "10.2.0.0/24 dev to2 src 10.2.0.1"
+        let there = if guest {
+            "10.99.0.0/24 dev peer0 src 10.99.0.1"
+        } else {
+            "10.2.0.0/24 dev to2 src 10.2.0.1"
+        };
+        ("ip", "scope link", ["10.1.0.0/24 dev to1 src 10.1.0.2", there])
     };
     scene.at_router(|| {
-        drop_packets("output", "ip protocol icmp");
-        for way in ["10.1.0.0/24 dev to1 src 10.1.0.2", there] {
-            command(&format!("ip route replace {way} proto kernel scope link mtu {NARROW}"));
+        drop_packets("output", "meta l4proto icmp");
+        drop_packets("output", "icmpv6 type packet-too-big");
+        for way in ways {
+            command(&format!("{ip} route replace {way} proto kernel {rest} mtu {NARROW}"));
         }
     });
 }
@@ -109,9 +120,7 @@ fn send(scene: &Scene<'_>, plan: &Plan, narrow: impl Fn()) -> (PathStats, u64) {
         let told = met.endpoint.stats().icmp_accepted;
         let report = end(scene, met).await;
         assert_eq!(report, PeerReport { sent: 0, ..all_of(plan.payload, "shutdown") });
-        let sizes = sizes(scene, Direction::Out);
-        // They are counted with the header of IPv4.
-        let [most, last] = [sizes.most, sizes.last].map(|n| n + if plan.ipv6 { 20 } else { 0 });
+        let Sizes { most, last, .. } = sizes(scene, plan, Direction::Out);
         assert!(most > NARROW && last <= NARROW, "data of {most} bytes, and {last} at last");
         (path, told)
     })

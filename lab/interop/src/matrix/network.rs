@@ -19,6 +19,7 @@ pub(super) fn restore(guest: &Guest) {
         command(&format!(
             "ip route replace {net}.0/24 dev {tap} proto kernel scope link src {net}.1"
         ));
+        command(&format!("ip -6 route replace fd99:{n}::/64 dev {tap} proto kernel metric 256"));
         there += &format!("; ip addr replace {net}.2/24 dev vec{n}");
     }
     guest.run(&there);
@@ -39,9 +40,10 @@ impl Network {
     /// As a cell wants it; the calling thread is on Tresse's host.
     pub(super) fn of(cell: Cell, guest: Option<&Guest>) -> Result<Network, Unavailable> {
         match cell.subject {
-            Subject::TooBig | Subject::BlackHole | Subject::BlackHoleByPeer => {
-                Network::routed(guest)
-            }
+            Subject::TooBig
+            | Subject::BlackHole
+            | Subject::BlackHoleIpv6
+            | Subject::BlackHoleByPeer => Network::routed(guest),
             _ if guest.is_some() => Ok(Network::default()),
             Subject::MtuSearch | Subject::MtuSearchByPeer => Network::wide(),
             Subject::Marked | Subject::MarkedInUdp if cell.peer == Stack::Usrsctp => Network::two(),

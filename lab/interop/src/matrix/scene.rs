@@ -294,6 +294,12 @@ impl<'a> Scene<'a> {
         !(self.is_guest() || plan.raw) || plan.udp || plan.links.is_some()
     }
 
+    /// Bytes of the headers of IP and UDP around an SCTP packet.
+    pub(super) fn headers(&self, plan: &Plan) -> usize {
+        let ip = if plan.ipv6 { 40 } else { 20 };
+        ip + if self.encapsulated(plan) { 8 } else { 0 }
+    }
+
     /// Settings of Tresse's associations.
     pub(super) fn association(&self, plan: &Plan) -> AssociationConfig {
         let overrides = if plan.two_paths || self.cell.subject == Subject::Restart {

@@ -22,11 +22,6 @@ fn plan(scene: &Scene<'_>, options: &str) -> Plan {
     Plan { wide: true, ..suited(scene, &Plan::new(PAYLOAD, &options)) }
 }
 
-/// Bytes of IP and UDP headers.
-fn headers(scene: &Scene<'_>) -> usize {
-    if scene.is_guest() { 20 } else { 28 }
-}
-
 /// Tresse searches: its packets are as large as the network and the peer take them, and all data arrives. A peer that drops packets
 /// with a PAD chunk is probed by a long HEARTBEAT alone.
 pub(super) fn by_tresse(scene: &Scene<'_>) {
@@ -58,7 +53,7 @@ pub(super) fn by_tresse(scene: &Scene<'_>) {
         drop(association);
         let report = end(scene, met).await;
         assert_eq!(report, PeerReport { sent: 0, ..all_of(payload, "shutdown") });
-        let sizes = sizes(scene, Direction::Out);
+        let sizes = sizes(scene, &plan, Direction::Out);
         assert!(sizes.probes > 1 && stats.counters.mtu_probes_acked > 1, "{} probes", sizes.probes);
         assert!(found > 1_500 && found == stats.mtu, "the path MTU: {found}, {}", stats.mtu);
         assert!(sizes.first <= 1_500, "data of {} bytes before anything was known", sizes.first);
@@ -87,7 +82,7 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
         drop(association);
         let report = end(scene, met).await;
         assert_eq!((report.sent, report.messages), (plan.payload.bytes(), 0));
-        let sizes = sizes(scene, Direction::In);
+        let sizes = sizes(scene, &plan, Direction::In);
         if sizes.probes == 0 {
             let name = scene.cell.peer.name();
             Unsupported(format!("{name} sends no HEARTBEAT with PAD (RFC 8899 §6.2)")).raise();
@@ -114,7 +109,8 @@ pub(super) struct Sizes {
     pub(super) last: usize,
 }
 
-pub(super) fn sizes(scene: &Scene<'_>, side: Direction) -> Sizes {
+pub(super) fn sizes(scene: &Scene<'_>, plan: &Plan, side: Direction) -> Sizes {
+    let headers = scene.headers(plan);
     let mut sizes = Sizes { probes: 0, longest: 0, first: 0, most: 0, last: 0 };
     let mut data = Vec::new();
     scene.recorder.packets_of(side, |bytes| {
@@ -125,10 +121,10 @@ pub(super) fn sizes(scene: &Scene<'_>, side: Direction) -> Sizes {
         let long = bytes.len() > BASE / 2 && is(|c| matches!(c, Chunk::Heartbeat(_)));
         if long {
             sizes.probes += 1;
-            sizes.longest = sizes.longest.max(bytes.len() + headers(scene));
+            sizes.longest = sizes.longest.max(bytes.len() + headers);
         }
         if is(|c| matches!(c, Chunk::Data(_))) {
-            data.push(bytes.len() + headers(scene));
+            data.push(bytes.len() + headers);
         }
     });
     let largest = |sizes: &[usize]| sizes.iter().copied().max().unwrap_or(0);
