@@ -70,7 +70,8 @@ fn whole_workspace_is_tested() -> bool {
     let Ok(folder) = cargo.join("cwd").read_link() else { return false };
     let Ok(line) = std::fs::read_to_string(cargo.join("cmdline")) else { return false };
     let options: Vec<&str> = line.split('\0').skip(1).take_while(|word| *word != "--").collect();
-    let fewer = ["-p", "--package", "--exclude", "--manifest-path", "--lib", "--bin", "--test", "--example"];
+    // `--exclude`, `--example`.
+    let fewer = ["-p", "--package", "--ex", "--manifest-path", "--lib", "--bin", "--test"];
     options.first() == Some(&"test")
         && !options.iter().any(|option| fewer.iter().any(|fewer| option.starts_with(fewer)))
         && sources().join("../..").canonicalize().is_ok_and(|workspace| workspace == folder)
