@@ -82,6 +82,7 @@ fn meets_a_default_server(addresses: &str, carrier: &str) {
         let mut error = String::new();
         serving.stderr.take().unwrap().read_to_string(&mut error).unwrap();
         assert!(lack::skipped(&error), "{line}{error}");
+        serving.wait().unwrap();
         return;
     }
     // Long enough for the heartbeats that confirm paths.
