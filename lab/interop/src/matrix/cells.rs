@@ -315,7 +315,7 @@ fn restart_of_the_peer(scene: &Scene<'_>) {
             // The kernel would answer what belongs to an association that it has forgotten (RFC 9260
             // §8.4); the first chunk of such a packet is DATA, SACK or HEARTBEAT.
             drop_packets("output", "ip protocol 132 @th,96,8 { 0, 3, 4 }");
-            command("nft flush chain ip loss input");
+            command("nft flush chain inet loss input");
         } else {
             drop(peer);
         }
