@@ -166,11 +166,10 @@ fn read_one(kind: i32, data: &[u8], header: &mut TxHeader, opening: &mut Opening
                 Some(v6) if kind == cmsg::DSTADDRV6 => (*v6).into(),
                 _ => [data[0], data[1], data[2], data[3]].into(),
             };
-            // RFC 6458 §5.3.9: the port is that of the destination. Further addresses are those of an
-            // association that the message opens.
-            match header.address {
-                Some(first) => opening.more.push(SocketAddr::new(ip, first.port())),
-                None => header.address = Some(SocketAddr::new(ip, 0)),
+            // RFC 6458 §5.3.9: the port is that of the destination, and these are further addresses of an association that the
+            // message opens. As in the kernel, alone they say nothing.
+            if let Some(first) = header.address {
+                opening.more.push(SocketAddr::new(ip, first.port()));
             }
         }
         cmsg::AUTHINFO => set_key(header, f.u16(0)),

@@ -362,7 +362,7 @@ impl Engine {
         } else {
             socket.peeled_from.is_none()
         };
-        let address = header.address.map(canonical).filter(|a| over && a.port() != 0);
+        let address = header.address.map(canonical).filter(|_| over);
         address.map(|a| unspecified_is_local(a.ip()))
     }
 

@@ -478,6 +478,17 @@ EACH(destination, wrong_destinations)
 	      row->number);
 }
 
+/* RFC 6458 §5.3.9: further addresses for an association that the message opens. */
+CASE(an_ancillary_address_alone_says_nothing)
+{
+	struct pair pair = paired(ONE);
+	struct in_addr own = { htonl(INADDR_LOOPBACK) }, other = { htonl(0xc0000201) };
+	SAME(send_with(pair.client, "x", SCTP_DSTADDRV4, &own, sizeof own), 1);
+	ARRIVES(pair.server, "x");
+	SAME(send_with(pair.client, "y", SCTP_DSTADDRV4, &other, sizeof other), 1);
+	ARRIVES(pair.server, "y");
+}
+
 /* Ancillary data and its counterpart at the receiver. */
 static const struct told {
 	const char *label;
