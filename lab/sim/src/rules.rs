@@ -12,7 +12,7 @@ const IPV6_LEAST_MTU: usize = 1280;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkRules {
     /// Bytes of the largest IP packet that passes; larger ones pass only if IP may fragment them, and somebody does. Over IPv4
-    /// that is the router; over IPv6 it is the sender alone (RFC 8200 §5), on raw IP in fragments of 1280 bytes what needs
+    /// that is the router; over IPv6 it is the sender alone (RFC 8200 §4.5), on raw IP in fragments of 1280 bytes what needs
     /// them, and all else only where it has heard of the MTU (`reports`). `None` (default): any.
     pub mtu: Option<usize>,
     /// Whether the sender hears of packets that are too large by ICMP, after the delay of the link,

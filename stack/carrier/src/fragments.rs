@@ -1,6 +1,6 @@
 //! Packets that leave by raw IPv6 in fragments, which the carrier writes itself.
 //!
-//! RFC 9260 §6.9 leaves it to IP to fragment what was made for a larger path MTU. Over IPv6 no router does (RFC 8200 §5), and
+//! RFC 9260 §6.9 leaves it to IP to fragment what was made for a larger path MTU. Over IPv6 no router does (RFC 8200 §4.5), and
 //! the system of this end only what its interface, or an ICMP message, finds too large: it says nothing of a router that drops
 //! without a word. So no fragment is larger than what every link takes.
 
@@ -30,7 +30,7 @@ pub(crate) const PASSES: usize = LEAST_MTU - HEADER;
 #[derive(Debug)]
 pub(crate) struct Fragments {
     source: Ipv6Addr,
-    /// RFC 8200 §4.5: no other packet between the two that was fragmented of late has it. RFC 7739 §5.2: nobody guesses it.
+    /// RFC 7739 §5.2: random, so that nobody guesses it, and two of late between the same ends have hardly the same.
     identification: u32,
     /// How many of them have left.
     sent: usize,
@@ -50,11 +50,6 @@ impl Fragments {
         };
         let identification = getrandom::u32().map_err(io::Error::other)?;
         Ok(Fragments { source, identification, sent: 0 })
-    }
-
-    /// What the system is to be told of where they go: what stands in their headers.
-    pub(crate) fn target(&self, target: &Target) -> Target {
-        Target { source: Some(self.source.into()), ..*target }
     }
 
     /// The fragments that have not left: the headers of each, and its part of the packet. `None` if the packet is larger than

@@ -43,7 +43,7 @@ const SEND_BATCH: usize = 64;
 /// port: whoever is behind it must pass over ports that are not its own without a word.
 ///
 /// Packets leave with DF set and are never larger than the interface allows, except those for which
-/// [`Outgoing::fragments`] asks for fragmentation: over IPv4 routers see to that, over IPv6 the carrier.
+/// [`Outgoing::fragments`] asks for fragmentation: over IPv4 routers see to that, over IPv6 the carrier, or the system.
 #[derive(Debug)]
 pub struct RawCarrier {
     /// A raw socket, whatever its type says: what is done to it is the same.
@@ -232,10 +232,8 @@ impl RawCarrier {
     fn send_fragments(&mut self, target: &Target) -> bool {
         let Some((_, packet)) = self.queue.front() else { return true };
         let begun = self.fragments.take().map_or_else(|| Fragments::begin(target), Ok);
-        let Ok(mut fragments) = begun else {
-            self.give_up(Errno::EHOSTUNREACH);
-            return true;
-        };
+        // Where the system gives no source or takes no headers, it may fragment the packet for what it knows of the way.
+        let Ok(mut fragments) = begun else { return self.send_front(*target) };
         let Some(rest) = fragments.rest(target, packet) else {
             self.give_up(Errno::EMSGSIZE);
             return true;
@@ -243,10 +241,10 @@ impl RawCarrier {
         let slices: Vec<_> =
             rest.iter().map(|(header, part)| [IoSlice::new(header), IoSlice::new(part)]).collect();
         let destinations = vec![Some(SockaddrStorage::from(target.destination)); slices.len()];
-        let result = match sys::headers_are_there(&*self.io, true) {
-            Ok(()) => self.send_now(&fragments.target(target), &slices, &destinations),
-            Err(_) => Err(Errno::ENOPROTOOPT),
-        };
+        if sys::headers_are_there(&*self.io, true).is_err() {
+            return self.send_front(*target);
+        }
+        let result = self.send_now(target, &slices, &destinations);
         let _ = sys::headers_are_there(&*self.io, false);
         match result {
             Ok(sent) => {

@@ -39,7 +39,7 @@ pub(super) fn told(scene: &Scene<'_>) {
 }
 
 /// A router takes less in both directions, and says nothing. Over IPv6 it fragments nothing either: what is under way has to leave
-/// again in fragments, which only an end that writes IP packets itself can have (RFC 8200 §5).
+/// again in fragments, which only an end that writes IP packets itself can have (RFC 8200 §4.5).
 pub(super) fn silent(scene: &Scene<'_>, ipv6: bool) {
     let search = Some(MtuDiscovery::probes(WHOLE));
     let plan = plan(scene, PAYLOAD, "--send 0");

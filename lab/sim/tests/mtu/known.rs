@@ -36,7 +36,7 @@ const LOWERED: &str = "T3-rtx lowered ssthresh where packets were lost for their
 
 const CHANCE: &str = "T3-rtx expired, by chance";
 
-const WHOLE: &str = "nobody fragments UDP datagrams over IPv6 (RFC 8200 section 5): what was made for a larger path MTU passes as soon as \
+const WHOLE: &str = "nobody fragments UDP datagrams over IPv6 (RFC 8200 section 4.5): what was made for a larger path MTU passes as soon as \
      the path takes it again";
 
 const SMALL: &str =
