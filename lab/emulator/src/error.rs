@@ -20,7 +20,17 @@ pub enum Error {
     /// There is no way to make TAP interfaces.
     #[error("no TAP interfaces (/dev/net/tun: {0}): {how}", how = how_to_have_tap(.0))]
     Tap(io::Error),
-    /// A program that is needed is missing or failed.
+    /// A program that is needed cannot be run.
+    #[error("the command {program} cannot be run ({source}): apt-get install {package}")]
+    Missing {
+        /// Its name.
+        program: &'static str,
+        /// Debian's package that has it.
+        package: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A program that is needed failed.
     #[error("{0}")]
     Tool(String),
     /// The system refused something else.
@@ -44,11 +54,11 @@ fn how_to_have_tap(error: &io::Error) -> &'static str {
 }
 
 impl Error {
-    /// Whether this host lacks a permission or a device, rather than that something is wrong: a test is
+    /// Whether this host lacks a permission, a device or a program, rather than that something is wrong: a test is
     /// skipped then.
     #[must_use]
     pub fn is_lack(&self) -> bool {
-        matches!(self, Error::Permission(_) | Error::Tap(_))
+        matches!(self, Error::Permission(_) | Error::Tap(_) | Error::Missing { .. })
     }
 
     /// For `map_err`: the system refused `what`.

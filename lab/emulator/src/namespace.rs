@@ -59,7 +59,7 @@ impl Namespace {
     /// Makes one, with its loopback interface up. The calling thread stays where it is.
     ///
     /// # Errors
-    /// [`Error::Permission`], or [`Error::Tool`] without the command `ip`.
+    /// [`Error::Permission`], or [`Error::Missing`] without the command `ip`.
     pub fn new() -> Result<Namespace, Error> {
         let made = on_a_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -106,7 +106,7 @@ impl Namespace {
     /// Has the command `ip` carry out `lines`, each as it would be given to it in a shell.
     ///
     /// # Errors
-    /// [`Error::Tool`], with what `ip` said.
+    /// [`Error::Tool`], with what `ip` said; [`Error::Missing`] without it.
     pub fn ip(&self, lines: &[String]) -> Result<(), Error> {
         let mut ip = Command::new("ip");
         ip.args(["-batch", "-"]);
@@ -119,9 +119,11 @@ impl Namespace {
             let output = child.wait_with_output()?;
             written.map(|()| output)
         };
-        let output = self
-            .inside(run)
-            .map_err(|error| Error::Tool(format!("the command ip (package iproute2): {error}")))?;
+        let output = self.inside(run).map_err(|source| Error::Missing {
+            program: "ip",
+            package: "iproute2",
+            source,
+        })?;
         if output.status.success() {
             return Ok(());
         }

@@ -72,7 +72,10 @@ impl From<emulator::Error> for Unavailable {
                 let how = "as root; a container needs --device /dev/net/tun";
                 Unavailable::new(&format!("/dev/net/tun ({error})"), how)
             }
-            other => Unavailable::new(&other.to_string(), "apt-get install iproute2"),
+            emulator::Error::Missing { program, package, .. } => {
+                Unavailable::new(program, &format!("apt-get install {package}"))
+            }
+            other => Unavailable::new(&other.to_string(), "read docs/emulate.md"),
         }
     }
 }

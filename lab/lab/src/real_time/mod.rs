@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tresse::{AssociationConfig, Carrier, Config, Endpoint, EndpointConfig, Observer, Peer};
-use tresse_emulator::{Emulation, LinkFile, Privilege, Settings, Side};
+use tresse_emulator::{Emulation, LinkFile, Namespace, Privilege, Settings, Side};
 use tresse_netem::LinkConfig;
 
 pub(crate) use packets::{Packets, Transmissions};
@@ -23,7 +23,8 @@ pub(crate) const PORT: u16 = 5000;
 /// # Errors
 /// One line: what is missing.
 pub(crate) fn prepare() -> Result<(), String> {
-    Privilege::acquire().map(|_| ()).map_err(|error| error.to_string())
+    let network = || Privilege::acquire().and_then(|_| Namespace::new());
+    network().map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Two hosts and what is between them.
