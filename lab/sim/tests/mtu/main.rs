@@ -1,7 +1,7 @@
 //! The search for the path MTU in random worlds: narrow paths and wide ones, which become others, with ICMP and mostly
 //! without; against an association that was told what packets the narrowest of them will ever take.
 //!
-//! - `cargo test -p tresse-sim --test mtu` plays 60 worlds, with `TRESSE_THOROUGH=1`, as `.ci/run` has it, 300.
+//! - `cargo test -p tresse-sim --test mtu` plays 37 worlds, with `TRESSE_THOROUGH=1`, as `.ci/run` has it, 300.
 //! - `TRESSE_MTU_WORLDS=0..5000 cargo test --release -p tresse-sim --test mtu -- --nocapture` plays 5000, and names those that
 //!   are harmed.
 //! - `TRESSE_CARRIED_MTU_WORLDS=0..1000` has them over UDP and IPv6, `TRESSE_DRESSED_MTU_WORLDS=0..1000` with data both ways, AUTH
