@@ -78,6 +78,8 @@ class Newcomer:
     def debian(self):
         """a fresh Debian with gcc, git and libc6-dev"""
         dockerfile.make_root(str(self.root), self.suite, NEEDED)
+        # As an installer, or whoever starts a container, leaves it.
+        (self.root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
         for folder in (".rustup", ".cargo/bin", ".cargo/registry"):
             (self.root / f"root/{folder}").mkdir(parents=True)
         (self.root / "dev/net").mkdir(exist_ok=True)
