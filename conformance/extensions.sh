@@ -141,7 +141,8 @@ in_order() {
         }'
 }
 
-# output STACK SERVER: what the program on that stack has said.
+# output STACK SERVER: what the program on that stack has said. Who looks reads all of it: what writes into a closed pipe has
+# failed (pipefail).
 output() {
     local end=client
     [ $1 = $2 ] && end=server
@@ -150,25 +151,25 @@ output() {
 
 # denied WHO SERVER CLIENT: whether its program was told so.
 denied() {
-    output $1 $2 | grep -q "^DENIED" || echo "$1's program was not told that it is denied something"
+    output $1 $2 | grep "^DENIED" >/dev/null || echo "$1's program was not told that it is denied something"
 }
 
 # lost: whether the network has taken something away, of both directions.
 lost() {
     local hook
     for hook in output input; do
-        nft list chain ip loss $hook | grep -q "counter packets [1-9]" || echo "nothing was lost by $hook"
+        nft list chain ip loss $hook | grep "counter packets [1-9]" >/dev/null || echo "nothing was lost by $hook"
     done
 }
 
 # deleted WHO SERVER CLIENT: whether its program could delete the key.
 deleted() {
-    output $1 $2 | grep -qx "DELETED 1" || echo "$1's program has deleted nothing"
+    output $1 $2 | grep -x "DELETED 1" >/dev/null || echo "$1's program has deleted nothing"
 }
 
 # in_parts WHO SERVER CLIENT: whether its program has read the large message in more than one.
 in_parts() {
-    output $1 $2 | grep -qE "^PARTS ([2-9]|[1-9][0-9])" || echo "$1's program has read no parts"
+    output $1 $2 | grep -E "^PARTS ([2-9]|[1-9][0-9])" >/dev/null || echo "$1's program has read no parts"
 }
 
 # destined WHO: whether an eighth of its data, what names the second address, went there, and the rest to the first one.
