@@ -5,7 +5,7 @@
 //! wrong. Whatever it is, the invariants of [`ledger::Kind`] hold.
 //!
 //! - `cargo test -p tresse-sim --test faults` runs 2500 seeds, 1000 of them also with extensions of the protocol: their numbers
-//!   begin at 2^40. With `TRESSE_THOROUGH=1`, as `.ci/run` has it, it runs 20 000 and 4000, and two to eight times as many of those below.
+//!   begin at 2^40. With `TRESSE_THOROUGH=1`, as `.ci/run` has it, it runs 10 000 and 2000, and two to four times as many of those below.
 //! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
 //! - `TRESSE_PARTIAL_SEEDS=0..100000`: the same with messages that may be given up.
 //! - `TRESSE_MIXED_SEEDS=0..20000`: any subset of the extensions at each end; their numbers begin at 2^41.

@@ -44,53 +44,53 @@ fn usual(fewer: u64, more: u64) -> Range<u64> {
 
 /// Seeds that every test run covers.
 pub(crate) fn plain() -> Range<u64> {
-    usual(2_500, 20_000)
+    usual(2_500, 10_000)
 }
 
 /// Those of the first ones that are played also with extensions.
 pub(crate) fn extended() -> Range<u64> {
-    let range = usual(1_000, 4_000);
+    let range = usual(1_000, 2_000);
     EXTENDED + range.start..EXTENDED + range.end
 }
 
 /// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up.
 pub(crate) fn partial() -> Range<u64> {
-    asked("TRESSE_PARTIAL_SEEDS").unwrap_or_else(|| usual(625, 5_000))
+    asked("TRESSE_PARTIAL_SEEDS").unwrap_or_else(|| usual(625, 2_500))
 }
 
 /// `TRESSE_MIXED_SEEDS=a..b`: those of any subset of the extensions at each end, counted from 0.
 pub(crate) fn mixed() -> Range<u64> {
-    let range = asked("TRESSE_MIXED_SEEDS").unwrap_or_else(|| usual(1_000, 3_000));
+    let range = asked("TRESSE_MIXED_SEEDS").unwrap_or_else(|| usual(1_000, 2_000));
     MIXED + range.start..MIXED + range.end
 }
 
 /// `TRESSE_NASTY_SEEDS=a..b`: nasty ones, counted from 0.
 pub(crate) fn nasty() -> Range<u64> {
-    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or_else(|| usual(1_000, 3_000));
+    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or_else(|| usual(1_000, 2_000));
     NASTY + range.start..NASTY + range.end
 }
 
 /// `TRESSE_KEYED_SEEDS=a..b`: those with keys, counted from 0.
 pub(crate) fn keyed() -> Range<u64> {
-    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or_else(|| usual(250, 2_000));
+    let range = asked("TRESSE_KEYED_SEEDS").unwrap_or_else(|| usual(250, 1_000));
     KEYED + range.start..KEYED + range.end
 }
 
 /// `TRESSE_MOVING_SEEDS=a..b`: those with hosts that move, counted from 0.
 pub(crate) fn moving() -> Range<u64> {
-    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or_else(|| usual(200, 1_000));
+    let range = asked("TRESSE_MOVING_SEEDS").unwrap_or_else(|| usual(200, 500));
     MOVING + range.start..MOVING + range.end
 }
 
 /// `TRESSE_RESTLESS_SEEDS=a..b`: those with hosts that are never at rest, counted from 0.
 pub(crate) fn restless() -> Range<u64> {
-    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or_else(|| usual(100, 400));
+    let range = asked("TRESSE_RESTLESS_SEEDS").unwrap_or_else(|| usual(100, 200));
     RESTLESS + range.start..RESTLESS + range.end
 }
 
 /// `TRESSE_LARGE_SEEDS=a..b`: those with messages of many receive buffers, counted from 0.
 pub(crate) fn large() -> Range<u64> {
-    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or_else(|| usual(125, 1_000));
+    let range = asked("TRESSE_LARGE_SEEDS").unwrap_or_else(|| usual(125, 500));
     LARGE + range.start..LARGE + range.end
 }
 
