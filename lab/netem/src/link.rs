@@ -122,7 +122,7 @@ impl<T: Clone> Link<T> {
             return self.drop_at_entry(DropCause::Down);
         }
         if self.config.loss_stage == LossStage::Entry
-            && let Some(cause) = self.loss.judge(&numbers, false)
+            && let Some(cause) = self.loss.judge(self.now, &numbers, false)
         {
             return self.drop_at_entry(cause);
         }
@@ -405,7 +405,7 @@ impl<T: Clone> Link<T> {
         let departure = if self.scheduled { self.departure(start, span) } else { start + span };
         self.busy_until = departure;
         if self.config.loss_stage == LossStage::Wire
-            && let Some(cause) = self.loss.judge(&entry.numbers, entry.copy)
+            && let Some(cause) = self.loss.judge(departure, &entry.numbers, entry.copy)
         {
             self.stats.in_transit -= 1;
             self.stats.count_drop(cause);

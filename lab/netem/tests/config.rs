@@ -93,7 +93,8 @@ fn what_need_not_be_said_has_a_default() {
     );
     assert_eq!(config.validate(), Ok(()));
     assert_eq!(config.red, Some(RedConfig::new(5.0, 15.0)));
-    let burst = GilbertElliottConfig { p: 0.01, r: 0.3, loss_good: 0.0, loss_bad: 1.0 };
+    let burst =
+        GilbertElliottConfig { p: 0.01, r: 0.3, loss_good: 0.0, loss_bad: 1.0, step_ms: None };
     assert_eq!(config.gilbert_elliott, Some(burst));
     let spikes = SpikesConfig {
         list: vec![Spike { start_ms: 20_000.0, length_ms: 4000.0 }],

@@ -58,6 +58,7 @@ fn gilbert_elliott() -> impl Strategy<Value = GilbertElliottConfig> {
         r,
         loss_good: 0.01,
         loss_bad: 0.9,
+        step_ms: None,
     })
 }
 

@@ -53,6 +53,11 @@ fn path([rates, delays, loss, jitter, queues]: &mut [Draw; 5], family: Family) -
     if !matches!(family, Family::Clean | Family::Shared) {
         for link in [&mut forward, &mut backward] {
             (link.loss, link.gilbert_elliott) = lossy;
+            // A burst takes as long as the packets that it would hit on the busy link.
+            let step_ms = 8e3 * MTU as f64 / bits_per_s(link);
+            if let Some(bursts) = &mut link.gilbert_elliott {
+                bursts.step_ms = Some(step_ms);
+            }
         }
     }
     let shaky = if jitter.chance(1.0 / 3.0) { jitter.unit() * 0.3 } else { 0.0 };
@@ -86,7 +91,7 @@ fn lossy(d: &mut Draw) -> (f64, Option<GilbertElliottConfig>) {
     // In the long run p / (p + r) of the packets are lost, 1 / r in a row.
     let r = 1.0 / burst;
     let p = r * loss / (1.0 - loss);
-    (0.0, Some(GilbertElliottConfig { p, r, loss_good: 0.0, loss_bad: 1.0 }))
+    (0.0, Some(GilbertElliottConfig { p, r, loss_good: 0.0, loss_bad: 1.0, step_ms: None }))
 }
 
 fn lossy_path(seed: u64) -> Path {

@@ -3,10 +3,13 @@
 pub(crate) mod gilbert_elliott;
 mod random;
 
+use std::mem;
+
 use crate::config::LinkConfig;
 use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 use crate::stats::DropCause;
+use crate::time::Nanos;
 use gilbert_elliott::GilbertElliott;
 use random::RandomLoss;
 
@@ -25,10 +28,10 @@ impl Model {
         }
     }
 
-    fn drops(&mut self, random: &mut Random) -> bool {
+    fn drops(&mut self, now: Nanos, random: &mut Random) -> bool {
         match self {
             Model::Random(model) => model.drops(random),
-            Model::GilbertElliott(model) => model.drops(random),
+            Model::GilbertElliott(model) => model.drops(now, random),
         }
     }
 }
@@ -56,16 +59,16 @@ impl Loss {
 
     /// The same stream of random numbers under other settings. A channel that is bad stays bad.
     pub(crate) fn reconfigure(&mut self, config: &LinkConfig) {
-        let was_bad = matches!(&self.model, Model::GilbertElliott(model) if model.bad);
-        *self = Loss::new(config, self.random.clone());
-        if let Model::GilbertElliott(model) = &mut self.model {
-            model.bad = was_bad;
+        let before = mem::replace(self, Loss::new(config, self.random.clone())).model;
+        if let (Model::GilbertElliott(mut model), Some(bursts)) = (before, config.gilbert_elliott) {
+            model.reconfigure(bursts);
+            self.model = Model::GilbertElliott(model);
         }
     }
 
-    /// Whether and why the packet is lost. Copies are exempt from lists, which name each packet
+    /// Whether and why the packet is lost at `now`. Copies are exempt from lists, which name each packet
     /// once.
-    pub(crate) fn judge(&mut self, numbers: &Numbers, copy: bool) -> Option<DropCause> {
+    pub(crate) fn judge(&mut self, now: Nanos, numbers: &Numbers, copy: bool) -> Option<DropCause> {
         if !copy {
             let listed = self.packets.matches(numbers.packet)
                 | self.data.matches(numbers.data)
@@ -74,6 +77,6 @@ impl Loss {
                 return Some(DropCause::Pattern);
             }
         }
-        self.model.drops(&mut self.random).then_some(DropCause::Random)
+        self.model.drops(now, &mut self.random).then_some(DropCause::Random)
     }
 }
