@@ -7,7 +7,8 @@
 //! a subflow lost over another one.)
 //!
 //! ```text
-//! wait   = 2^n (2 SRTT + 4 RTTVAR, at least 10 ms); + the peer's SACK delay if one packet is in flight
+//! wait   = 2^n (2 SRTT + 4 RTTVAR, at least 10 ms); + the peer's SACK delay if one packet is in flight and the peer has
+//!          reported no gap: with one it acknowledges each packet at once (RFC 9260 §6.7)
 //! n      = how often the path fell silent since something was acknowledged there
 //! silent <=> something is in flight, and for `wait` nothing was acknowledged, nor did the first
 //!            packet of the flight leave; and meanwhile another path answered, or is idle
@@ -53,8 +54,8 @@ pub(crate) struct SilenceFacts {
     pub(crate) rttvar: Duration,
     /// Something is in flight.
     pub(crate) in_flight: bool,
-    /// No more than one packet is.
-    pub(crate) one_packet: bool,
+    /// No more than one packet is, and the peer has reported no gap.
+    pub(crate) sack_may_wait: bool,
     /// When something was last acknowledged, or the first packet of the flight left.
     pub(crate) answered: Time,
     /// How often in a row it fell silent, since something was acknowledged there.
@@ -79,7 +80,7 @@ impl SilenceFacts {
     /// When the path will be silent; `None` if it owes no answer or has never given one.
     pub(crate) fn deadline(&self, max_sack_delay: Duration) -> Option<Time> {
         let wait = self.wait().filter(|_| self.in_flight)?;
-        let delay = if self.one_packet { max_sack_delay } else { Duration::ZERO };
+        let delay = if self.sack_may_wait { max_sack_delay } else { Duration::ZERO };
         Some(self.answered + wait + delay)
     }
 
@@ -95,10 +96,10 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    fn path(in_flight: bool, one_packet: bool) -> SilenceFacts {
+    fn path(in_flight: bool, sack_may_wait: bool) -> SilenceFacts {
         let answered = Time::from_millis(1000);
         let (srtt, rttvar, silences) = (Some(MS(50)), MS(5), 0);
-        SilenceFacts { srtt, rttvar, in_flight, one_packet, answered, silences }
+        SilenceFacts { srtt, rttvar, in_flight, sack_may_wait, answered, silences }
     }
 
     #[test]

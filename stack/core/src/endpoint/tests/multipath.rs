@@ -223,9 +223,8 @@ fn limited_transmit_lets_one_packet_past_pacing_and_not_a_window() {
     assert_eq!(paths(&sent), [1]);
 }
 
-/// Two paths, of which the second one has just been silent for as long as `recovery/silent_path.rs` says, with what
-/// leaves then. Both round trips take 100 ms, with 50 ms of variance.
-fn silent() -> (Script, Vec<Sent>) {
+/// Two paths that are watched for silence. Both round trips take 100 ms, with 50 ms of variance.
+fn watched() -> Script {
     let overrides = "[limits]\nmax_burst = 0\n[heartbeat]\ninterval_ms = 30000\n[multipath]\nsilent_path = true";
     let config = AssociationConfig {
         no_delay: true,
@@ -236,6 +235,12 @@ fn silent() -> (Script, Vec<Sent>) {
     send(&mut script, 2);
     script.wait(ms(100));
     script.sack(2, &[]);
+    script
+}
+
+/// These, of which the second one has just been silent for as long as `recovery/silent_path.rs` says, with what leaves then.
+fn silent() -> (Script, Vec<Sent>) {
+    let mut script = watched();
     assert_eq!(send(&mut script, 6), [0, 1, 0, 1, 0, 1]);
     script.wait(ms(100));
     // What path 0 carried arrived; path 1 is silent.
@@ -266,6 +271,23 @@ fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
     script.wait(ms(80));
     script.give(|w| w.heartbeat_ack(&info(sent::only(&next))));
     assert_eq!(script.path(1).srtt, Some(ms(80)));
+}
+
+#[test]
+fn the_sack_of_one_packet_may_be_delayed_unless_there_is_a_gap() {
+    for (behind, silent_after) in [(false, 600), (true, 400)] {
+        let mut script = watched();
+        assert_eq!(send(&mut script, 2), [0, 1]);
+        let gap: &[u16] = if behind { &[2] } else { &[] };
+        if behind {
+            assert_eq!(send(&mut script, 1), [0]);
+        }
+        script.wait(ms(100));
+        sack(&mut script, 3, gap);
+        let asked = |sent: &[Sent]| sent.iter().any(|p| p.carries(ChunkType::HEARTBEAT));
+        assert!(!asked(&script.wait(ms(silent_after - 101))), "a gap: {behind}");
+        assert!(asked(&script.wait(ms(2))), "a gap: {behind}");
+    }
 }
 
 #[test]

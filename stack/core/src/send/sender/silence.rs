@@ -24,7 +24,7 @@ fn facts(board: &Scoreboard, p: &Path) -> SilenceFacts {
         srtt: p.rtt.srtt(),
         rttvar: p.rtt.rttvar(),
         in_flight: flight > 0,
-        one_packet: flight <= p.mtu.max_packet(),
+        sack_may_wait: flight <= p.mtu.max_packet() && board.first_gap_acked().is_none(),
         answered: p.reachability.answered(),
         silences: p.reachability.silences(),
     }
