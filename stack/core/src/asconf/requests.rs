@@ -29,10 +29,19 @@ pub(crate) struct Request {
     pub(crate) unseen: bool,
 }
 
+/// The peer does not delete the only address that it has (RFC 5061 §5.3 F7).
+const LAST: AddressOutcome =
+    AddressOutcome::Refused { cause: CauseCode::REQUEST_TO_DELETE_LAST_ADDRESS.0 };
+
 impl Request {
     /// It has a wildcard, which means the address that it comes from.
     fn means_its_source(&self) -> bool {
         self.unseen && self.change != AddressChange::Delete
+    }
+
+    /// It has a wildcard, which means all addresses but the one that it comes from.
+    fn deletes_others(&self) -> bool {
+        self.unseen && self.change == AddressChange::Delete
     }
 
     /// Whether one packet can have both. A wildcard means where it comes from: that is the address which is added or made the
@@ -307,14 +316,20 @@ impl AsconfRequests {
             _ => AddressOutcome::Done,
         };
         let outcomes = outcomes.into_iter().enumerate().map(|(at, o)| o.unwrap_or(implied(at)));
-        // Which address a wildcard was taken for is not known where it left from several: it is asked for again.
-        let known = |(request, outcome): (Request, AddressOutcome)| match outcome {
-            AddressOutcome::Done if flight.elsewhere && request.means_its_source() => {
-                (request, AddressOutcome::Failed)
-            }
-            outcome => (request, outcome),
+        let mut answers: Vec<_> = flight.asked.iter().copied().zip(outcomes).collect();
+        // Where a NAT shows one address for all of ours, the peer may say F7 to a wildcard: nothing but where it came from is left.
+        let is_alone = |(request, outcome): &(Request, AddressOutcome)| {
+            request.deletes_others() && *outcome == LAST
         };
-        let answers: Vec<_> = flight.asked.iter().copied().zip(outcomes).map(known).collect();
+        if answers.iter().all(|answer| answer.1 == AddressOutcome::Done || is_alone(answer)) {
+            answers.iter_mut().for_each(|(_, outcome)| *outcome = AddressOutcome::Done);
+        }
+        // Which address a wildcard was taken for is not known where it left from several: it is asked for again.
+        for (request, outcome) in &mut answers {
+            if *outcome == AddressOutcome::Done && flight.elsewhere && request.means_its_source() {
+                *outcome = AddressOutcome::Failed;
+            }
+        }
         for (request, outcome) in &answers {
             if matches!(outcome, AddressOutcome::Refused { .. }) && !self.was_refused(request) {
                 self.refused.push(*request);

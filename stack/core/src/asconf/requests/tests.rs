@@ -163,3 +163,32 @@ fn what_follows_from_the_host_waits_beside_the_rest_and_until_the_host_changes()
     assert_eq!(requests.open().count(), 3 + MAX_WAITING, "what was asked for stays");
     assert!(!requests.open().any(|one| *one == request(AddressChange::Add, 100)));
 }
+
+/// A NAT shows one address for all of ours: to delete all others than that deletes none, and a peer may refuse it.
+#[test]
+fn a_wildcard_that_finds_one_address_is_done() {
+    use AddressChange::{Add, Delete};
+    let refuse = |correlation, causes: &[u8]| {
+        ParameterWriter::new().error_cause_indication(correlation, causes).finish()
+    };
+    let causes = CauseWriter::new().request_to_delete_last_address(&[]).finish();
+    let last = |correlation| refuse(correlation, &causes);
+    let short =
+        |correlation| refuse(correlation, &CauseWriter::new().resource_shortage(&[]).finish());
+    let outcomes = |unseen, list: &[u8]| {
+        let mut requests = AsconfRequests::new(Tsn(1));
+        for (change, last) in [(Add, 3), (Delete, 1), (Delete, 2)] {
+            requests.push(Request { unseen, ..request(change, last) });
+        }
+        requests.begin([0; 4].into());
+        acknowledged(&mut requests, 1, list)
+    };
+    let refused = |cause: CauseCode| AddressOutcome::Refused { cause: cause.0 };
+    let is_last = refused(CauseCode::REQUEST_TO_DELETE_LAST_ADDRESS);
+    let both = [last(2), last(3)].concat();
+    assert_eq!(outcomes(true, &both), [AddressOutcome::Done; 3]);
+    // One that has a name stays, and so does one beside an address that is not added.
+    assert_eq!(outcomes(false, &both), [AddressOutcome::Done, is_last, is_last]);
+    let none = [short(1), both].concat();
+    assert_eq!(outcomes(true, &none), [refused(CauseCode::RESOURCE_SHORTAGE), is_last, is_last]);
+}

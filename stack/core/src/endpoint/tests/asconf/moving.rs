@@ -800,3 +800,39 @@ fn a_wildcard_from_another_address_adds_none() {
     }
     assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(0)]);
 }
+
+/// To the peer a NAT shows one address, which is all that it has: it refuses to delete any (RFC 5061 §5.3 F7). However often the host
+/// moves, the association has the address that is there.
+#[test]
+fn behind_a_nat_it_moves_as_often_as_it_likes() {
+    let world: IpAddr = [203, 0, 113, 5].into();
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0)], world);
+    for last in 1..40 {
+        let now = peer.script.now;
+        peer.script.end.set_host_addresses(now, &[a(last)]);
+        let sent = peer.script.poll();
+        let asked = sent.iter().find(|p| p.carries(ChunkType::ASCONF)).expect("ASCONF");
+        assert_eq!(asked.to.source, Some(a(last)));
+        let Some(Chunk::Asconf(chunk)) = asked.chunks().nth(1) else { panic!("ASCONF") };
+        let mut list = Vec::new();
+        for request in chunk.requests.parsed().map(Result::unwrap) {
+            if let Parameter::DeleteIpAddress(request) = request {
+                let causes = CauseWriter::new().request_to_delete_last_address(&[]).finish();
+                let mut refused = ParameterWriter::new();
+                list.extend(refused.error_cause_indication(request.correlation, &causes).finish());
+            }
+        }
+        let responses = Parameters::new(&list);
+        let number = chunk.number;
+        let bytes = peer.signed(|w| w.asconf_ack(&AsconfAck { number, responses }));
+        peer.script.give_datagram(Datagram {
+            source: world,
+            destination: a(last),
+            encapsulation: None,
+            ecn: Ecn::NotEct,
+            packet: bytes.into(),
+        });
+        let id = peer.script.id;
+        assert_eq!(peer.script.end.info(id).unwrap().local_addresses, [a(last)]);
+    }
+}
