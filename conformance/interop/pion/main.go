@@ -226,6 +226,8 @@ func check(o *options) {
 		unsupported("pion/sctp has no call that denies changes of streams (RFC 6525 §6.3.1)")
 	case o.with == "auth", o.with == "auth,sha-1":
 		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
+	case strings.HasPrefix(o.with, "asconf"):
+		unsupported("pion/sctp has no ASCONF chunks (RFC 5061)")
 	case o.with == "mtu-search":
 		unsupported("pion/sctp has no call that searches the path MTU with probes (RFC 8899)")
 	case o.with == "nr-sack":

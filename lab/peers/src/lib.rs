@@ -14,6 +14,8 @@ mod guest;
 mod lab;
 #[cfg(target_os = "linux")]
 mod namespace;
+#[cfg(target_os = "linux")]
+mod nat;
 mod payload;
 mod peer;
 mod ports;
@@ -27,6 +29,8 @@ pub use guest::{COMMAND_LIMIT, Guest, WIDE};
 pub use lab::Lab;
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, command, drop_packets};
+#[cfg(target_os = "linux")]
+pub use nat::Nat;
 pub use payload::{Payload, PayloadError, Received};
 pub use peer::{
     Peer, PeerProgram, PeerReport, Silence, Unavailable, Unsupported, Words, conformance, skipped,

@@ -96,10 +96,19 @@ pub fn drop_packets(hook: &str, rule: &str) {
 /// # Panics
 /// When it fails.
 pub fn command(line: &str) {
+    attempt(line).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// The same: what it says, or why it failed.
+pub(crate) fn attempt(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().expect("a command");
     let output = Command::new(program).args(words).output();
-    let output = output.unwrap_or_else(|e| panic!("{line}: {e}"));
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {}", text.trim());
+    let output = output.map_err(|e| format!("{line}: {e}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(format!("{line}: {}", text(&output.stderr)))
+    }
 }

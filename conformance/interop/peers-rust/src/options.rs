@@ -211,6 +211,9 @@ impl Options {
                     "deny-changes" => unsupported(&format!(
                         "{stack} has no call that denies changes of streams (RFC 6525 §6.3.1)"
                     )),
+                    asconf if asconf.starts_with("asconf") => {
+                        unsupported(&format!("{stack} has no ASCONF chunks (RFC 5061)"))
+                    }
                     "ecn" => unsupported(&format!("{stack} has no ECN")),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },

@@ -64,7 +64,7 @@ fn move_tresse(scene: &Scene<'_>) {
 }
 
 /// Whether the peer has given up on a chunk that it sent again and again to where nobody is any more: Tresse has got it nowhere.
-fn judge_retransmissions(scene: &Scene<'_>) {
+pub(super) fn judge_retransmissions(scene: &Scene<'_>) {
     let (mut come, mut reason) = (BTreeSet::new(), String::new());
     scene.recorder.chunks(|direction, chunk| match chunk {
         Chunk::Data(data) if direction == Direction::In => {
@@ -152,7 +152,7 @@ fn keep_to_two(scene: &Scene<'_>) {
 }
 
 /// What became of the next change that Tresse has asked for.
-async fn told(association: &Association) -> (AddressChange, IpAddr, AddressOutcome) {
+pub(super) async fn told(association: &Association) -> (AddressChange, IpAddr, AddressOutcome) {
     loop {
         match association.next_event().await {
             Some(Event::AddressChanged { change, address, outcome }) => {

@@ -13,8 +13,8 @@ use super::partial::Row;
 use super::scene::{Met, Plan, Scene};
 use super::{
     Role, Subject, added, authenticated, automatic, crossing, damaged, denied, destined, forged,
-    interleaved, kept, keys, lost_resets, marked, moving, narrowed, partial, parts, prioritized,
-    resets, scheduled, searched, whole_reset, wildcards, zero_checksum,
+    interleaved, kept, keys, lost_resets, marked, moving, narrowed, nats, partial, parts,
+    prioritized, resets, scheduled, searched, whole_reset, wildcards, zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -133,6 +133,9 @@ fn play_extension(scene: &Scene<'_>) {
         Subject::HostMovesByPeer => automatic::by_peer(scene),
         Subject::Wildcards => wildcards::play(scene, false),
         Subject::WildcardAdds => wildcards::play(scene, true),
+        Subject::NatForgets => nats::forgets(scene),
+        Subject::NatMoves => nats::moves(scene, false),
+        Subject::NatMovesOn => nats::moves(scene, true),
         Subject::Marked => marked::play(scene, false),
         Subject::MarkedInUdp => marked::play(scene, true),
         Subject::MtuSearch => searched::by_tresse(scene),

@@ -20,9 +20,11 @@ mod lost_resets;
 mod marked;
 mod moving;
 mod narrowed;
+mod nats;
 mod network;
 mod partial;
 mod parts;
+mod plan;
 mod prioritized;
 mod recorder;
 mod report;
@@ -198,6 +200,12 @@ pub enum Subject {
     Wildcards,
     /// One of them adds an address.
     WildcardAdds,
+    /// The client is behind a NAT, which forgets under way (RFC 6951 §5.4).
+    NatForgets,
+    /// Tresse is, and its host gets another address there (RFC 6951 §5.7).
+    NatMoves,
+    /// It goes on behind another NAT.
+    NatMovesOn,
     /// The network marks data, both ways (RFC 3168).
     Marked,
     /// The same, in UDP datagrams.
@@ -310,6 +318,9 @@ impl Subject {
             Subject::HostMovesByPeer => "addresses that the host of the peer gets and loses",
             Subject::Wildcards => "wildcards of Tresse: preferred, all others deleted",
             Subject::WildcardAdds => "wildcards of Tresse: added",
+            Subject::NatForgets => "a NAT before the client, which forgets",
+            Subject::NatMoves => "Tresse moves behind its NAT",
+            Subject::NatMovesOn => "Tresse moves behind another NAT",
             Subject::Marked => "data that the network marks",
             Subject::MarkedInUdp => "the same, in UDP datagrams",
             Subject::MtuSearch => "larger packets, searched by Tresse",
@@ -387,6 +398,9 @@ impl Subject {
             | Subject::HostMovesByPeer
             | Subject::Wildcards
             | Subject::WildcardAdds => Some("ASCONF, RFC 5061"),
+            Subject::NatForgets | Subject::NatMoves | Subject::NatMovesOn => {
+                Some("NATs, RFC 6951 and RFC 5061")
+            }
             Subject::Marked | Subject::MarkedInUdp => Some("ECN, RFC 4960 Appendix A"),
             Subject::MtuSearch
             | Subject::MtuSearchByPeer

@@ -2,16 +2,20 @@
 
 use std::net::Ipv4Addr;
 
-use tresse_peers::{Guest, Namespace, Unavailable, WIDE, command};
+use tresse_peers::{Guest, Namespace, Nat, Unavailable, WIDE, command};
 
-use super::{Cell, Stack, Subject};
+use super::{Cell, Role, Stack, Subject};
 
 /// An address of the peer that is of no private network (TEST-NET-3).
-pub(super) const FAR: [u8; 4] = [203, 0, 113, 2];
+pub(super) const FAR: [u8; 4] = Nat::FAR.octets();
+/// The network that has it.
+const WORLD: &str = "203.0.113.0/24";
 
 /// Gives the guest, and what it is reached from, what a cell before may have changed. The calling thread is where it is reached from.
 pub(super) fn restore(guest: &Guest) {
-    let mut there = format!("ip addr del {}/32 dev vec0 2>/dev/null", Ipv4Addr::from(FAR));
+    let mut there = format!("ip addr flush dev vec0 to {WORLD}; ip route flush root {WORLD}");
+    command(&format!("ip addr flush dev peer0 to {WORLD}"));
+    command(&format!("ip route flush root {WORLD}"));
     for n in 0..2 {
         let (net, tap) = (format!("10.99.{n}"), format!("peer{n}"));
         command(&format!("ip addr replace {net}.1/24 dev {tap}"));
@@ -34,6 +38,8 @@ pub(super) struct Network {
     there: Option<Namespace>,
     /// One on the way. What the guest is reached from is one, where Tresse is elsewhere.
     router: Option<Namespace>,
+    /// The router is one.
+    nat: Option<Nat>,
 }
 
 impl Network {
@@ -44,6 +50,8 @@ impl Network {
             | Subject::BlackHole
             | Subject::BlackHoleIpv6
             | Subject::BlackHoleByPeer => Network::routed(guest),
+            Subject::NatForgets => Network::translated(guest, cell.role == Role::Client),
+            Subject::NatMoves | Subject::NatMovesOn => Network::translated(guest, true),
             _ if guest.is_some() => Ok(Network::default()),
             Subject::MtuSearch | Subject::MtuSearchByPeer => Network::wide(),
             Subject::Marked | Subject::MarkedInUdp if cell.peer == Stack::Usrsctp => Network::two(),
@@ -68,7 +76,7 @@ impl Network {
         here.join(&there, 1);
         here.join(&there, 2);
         here.enter();
-        Ok(Network { here: Some(here), there: Some(there), router: None })
+        Ok(Network { here: Some(here), there: Some(there), router: None, nat: None })
     }
 
     /// The same, and packets of the first network may have [`WIDE`] bytes.
@@ -90,12 +98,12 @@ impl Network {
             here.join(router, 1);
             guest.run("ip route replace 10.1.0.0/24 via 10.99.0.1");
             guest.run("ip -6 route replace fd01::/64 via fd99:0::1");
-            Network { here: Some(here), there: None, router: None }
+            Network { here: Some(here), there: None, router: None, nat: None }
         } else {
             let (router, there) = (Namespace::new()?, Namespace::new()?);
             here.join(&router, 1);
             router.join(&there, 2);
-            Network { here: Some(here), there: Some(there), router: Some(router) }
+            Network { here: Some(here), there: Some(there), router: Some(router), nat: None }
         };
         network.at_router(guest, || {
             command("sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
@@ -119,6 +127,40 @@ impl Network {
         command("ip -6 route add default via fd01::2");
         whole_packets("to1");
         Ok(network)
+    }
+
+    /// As [`routed`](Self::routed), and the router is a NAT. Tresse's host is behind it if that is `ours`, or else the peer's, and the other
+    /// one has [`FAR`], and no way to what is behind.
+    fn translated(guest: Option<&Guest>, ours: bool) -> Result<Network, Unavailable> {
+        let mut network = Network::routed(guest)?;
+        let theirs = if guest.is_some() { "peer0" } else { "to2" };
+        let outside = if ours { theirs } else { "to1" };
+        network.nat = Some(network.at_router(guest, || Nat::start(outside))?);
+        let far = Ipv4Addr::from(FAR);
+        if !ours {
+            command("ip route del default");
+            command(&format!("ip addr add {far}/24 dev to1"));
+        }
+        network.at_peer(guest, || match (guest, ours) {
+            (Some(guest), true) => {
+                guest.run("ip route del 10.1.0.0/24");
+                guest.run(&format!("ip addr add {far}/24 dev vec0"));
+            }
+            (Some(guest), false) => {
+                guest.run(&format!("ip route replace {WORLD} via 10.99.0.1"));
+            }
+            (None, true) => {
+                command("ip route del default");
+                command(&format!("ip addr add {far}/24 dev to2"));
+            }
+            (None, false) => {}
+        });
+        Ok(network)
+    }
+
+    /// What the router is, if not a mere router.
+    pub(super) fn nat(&self) -> Option<&Nat> {
+        self.nat.as_ref()
     }
 
     /// Gives the peer [`FAR`], from where it answers on both networks.

@@ -4,20 +4,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use tresse::profile::StreamScheduler;
 use tresse::{
-    Association, AssociationConfig, Authentication, Carrier, Config, ConnectError, Endpoint,
-    EndpointConfig, MtuDiscovery, Profile, ReconfigurationPolicy,
+    Association, AssociationConfig, Carrier, Config, ConnectError, Endpoint, EndpointConfig,
+    MtuDiscovery, Profile,
 };
-use tresse_netem::LinkConfig;
 
 use super::network::{self, FAR, Network};
+pub(super) use super::plan::Plan;
 use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
 use tresse_peers::traffic::blocking;
 use tresse_peers::{
-    COMMAND_LIMIT, Guest, Lab, Meddler, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE,
-    Words, command, free_udp_port,
+    COMMAND_LIMIT, Guest, Lab, Nat, Payload, Peer, PeerProgram, Relay, Unavailable, WIDE, Words,
+    command, free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.
@@ -36,99 +35,6 @@ const IMPATIENT: &str = "
 
 /// Hears soon whether the peer is there when neither end has data to send.
 const CURIOUS: &str = "heartbeat = { interval_ms = 200 }";
-
-/// How an association of a cell is made.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    /// What is exchanged.
-    pub(super) payload: Payload,
-    /// Further words for the peer.
-    pub(super) options: String,
-    /// In UDP datagrams, where there is a choice.
-    pub(super) udp: bool,
-    /// Directly on IP, with a peer of this host that can.
-    pub(super) raw: bool,
-    pub(super) ipv6: bool,
-    /// A network in between, to the server and to the client.
-    pub(super) links: Option<[LinkConfig; 2]>,
-    /// Who takes packets away from that network, or changes them.
-    pub(super) meddler: Option<Arc<dyn Meddler>>,
-    /// Streams of Tresse at the beginning, if more are to be added.
-    pub(super) initial_streams: Option<u16>,
-    /// How Tresse authenticates chunks, if it does.
-    pub(super) authentication: Option<Arc<Authentication>>,
-    /// Messages of several streams leave and come at a time.
-    pub(super) interleaving: bool,
-    /// Tresse takes packets without a checksum.
-    pub(super) zero_checksum: bool,
-    /// Addresses may change.
-    pub(super) moving: bool,
-    /// Tresse has all addresses of its host.
-    pub(super) wildcard: bool,
-    /// Routers may mark.
-    pub(super) ecn: bool,
-    /// Tresse reports damaged packets.
-    pub(super) drop_reports: bool,
-    /// The peer is in the wide world, and Tresse is not.
-    pub(super) far: bool,
-    /// Two paths, and timers that notice at once when one fails.
-    pub(super) two_paths: bool,
-    /// A network whose packets may be of [`WIDE`] bytes.
-    pub(super) wide: bool,
-    /// A router between the hosts.
-    pub(super) routed: bool,
-    /// How Tresse finds out how large packets may be, if not as usual.
-    pub(super) mtu_discovery: Option<MtuDiscovery>,
-    /// Tresse soon hears whether the peer is there.
-    pub(super) curious: bool,
-    /// What of its streams the peer may ask Tresse to change (RFC 6525 §6.3.1).
-    pub(super) reconfiguration: ReconfigurationPolicy,
-    /// Bytes that may wait at Tresse, if not the usual ones.
-    pub(super) send_buffer: Option<usize>,
-    /// Bytes that Tresse takes before its application reads, if not the usual ones.
-    pub(super) receive_buffer: Option<u32>,
-    /// From how many bytes on Tresse reads parts of a message, if it does.
-    pub(super) partial_delivery: Option<usize>,
-    /// Which stream of Tresse sends next, if it is not the usual scheduler that says so.
-    pub(super) scheduler: Option<StreamScheduler>,
-    /// Settings of Tresse's profile beyond the usual ones.
-    pub(super) overrides: &'static str,
-}
-
-impl Plan {
-    pub(super) fn new(payload: Payload, options: &str) -> Plan {
-        let options = options.to_owned();
-        Plan {
-            payload,
-            options,
-            udp: false,
-            raw: false,
-            ipv6: false,
-            links: None,
-            meddler: None,
-            initial_streams: None,
-            authentication: None,
-            interleaving: false,
-            zero_checksum: false,
-            moving: false,
-            wildcard: false,
-            ecn: false,
-            drop_reports: false,
-            far: false,
-            two_paths: false,
-            wide: false,
-            routed: false,
-            mtu_discovery: None,
-            curious: false,
-            reconfiguration: ReconfigurationPolicy::default(),
-            send_buffer: None,
-            receive_buffer: None,
-            partial_delivery: None,
-            scheduler: None,
-            overrides: "",
-        }
-    }
-}
 
 fn ports_of_guest(lab: &Lab) -> (u16, u16) {
     let port = lab.port();
@@ -253,6 +159,12 @@ impl<'a> Scene<'a> {
         self.network.at_router(self.host.guest(), work)
     }
 
+    /// Does something on the NAT between the hosts.
+    pub(super) fn at_nat<R>(&self, work: impl FnOnce(&Nat) -> R) -> R {
+        let nat = self.network.nat().expect("the network of this cell has one");
+        self.at_router(|| work(nat))
+    }
+
     /// The interfaces of the peer's two paths.
     pub(super) fn interface_there(&self, path: usize) -> String {
         if self.is_guest() { format!("vec{path}") } else { self.interface(path) }
@@ -276,10 +188,12 @@ impl<'a> Scene<'a> {
         };
         if plan.routed {
             let ours = match plan.ipv6 {
+                _ if plan.abroad => FAR.into(),
                 false => [10, 1, 0, 1].into(),
                 true => [0xfd01, 0, 0, 0, 0, 0, 0, 1].into(),
             };
             let theirs = match (self.is_guest(), plan.ipv6) {
+                _ if plan.far => FAR.into(),
                 (true, _) => list(2)[0],
                 (false, false) => [10, 2, 0, 2].into(),
                 (false, true) => [0xfd02, 0, 0, 0, 0, 0, 0, 2].into(),
@@ -479,7 +393,9 @@ impl<'a> Scene<'a> {
     ) -> (Association, Peer, Option<Relay>) {
         let mut server = endpoint.local_addr();
         if plan.wildcard {
-            server.set_ip(self.addresses(plan)[0][0]);
+            // From outside it is reached at its NAT.
+            let own = || self.addresses(plan)[0][0];
+            server.set_ip(self.network.nat().map_or_else(own, |_| Nat::ADDRESS.into()));
         }
         let relay = self.relay(plan, server);
         let reached = relay.as_ref().map_or(server, |r| SocketAddr::new(r.address(), r.port()));

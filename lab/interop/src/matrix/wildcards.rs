@@ -57,7 +57,7 @@ pub(super) fn play(scene: &Scene<'_>, adds: bool) {
 }
 
 /// The addresses in the requests of Tresse, a chunk that came again counted once.
-fn named(scene: &Scene<'_>) -> Vec<IpAddr> {
+pub(super) fn named(scene: &Scene<'_>) -> Vec<IpAddr> {
     let (mut named, mut last) = (Vec::new(), None);
     scene.recorder.chunks(|direction, chunk| match chunk {
         Chunk::Asconf(asconf) if direction == Direction::Out && last != Some(asconf.number) => {
