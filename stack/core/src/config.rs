@@ -217,7 +217,7 @@ pub struct AssociationConfig {
     /// Extensions that the peer is offered. Default: partial reliability and stream reconfiguration.
     pub extensions: Extensions,
     /// The peer is told when the addresses of our host change ([`Endpoint::set_host_addresses`](crate::Endpoint::set_host_addresses)),
-    /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.24): new ones are added where the
+    /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.23): new ones are added where the
     /// port is bound to a wildcard, those that are gone are deleted as soon as another one is there, and added again when they are
     /// back. Default `true`.
     pub follow_host_addresses: bool,

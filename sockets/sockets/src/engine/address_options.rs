@@ -46,7 +46,7 @@ impl Engine {
         })
     }
 
-    /// SCTP_AUTO_ASCONF (RFC 6458 §8.1.24): "This option will enable or disable the use of the automatic generation of ASCONF
+    /// SCTP_AUTO_ASCONF (RFC 6458 §8.1.23): "This option will enable or disable the use of the automatic generation of ASCONF
     /// chunks to add and delete addresses to an existing association"; "only valid for sockets bound to all addresses".
     pub(super) fn set_auto_asconf(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
         let on = at_least(value, 4)?.u32(0) != 0;

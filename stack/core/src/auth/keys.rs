@@ -68,7 +68,7 @@ impl SharedKeys {
         Ok(())
     }
 
-    /// Authenticates with this key from now on (SCTP_AUTH_ACTIVE_KEY, RFC 6458 §8.1.20).
+    /// Authenticates with this key from now on (SCTP_AUTH_ACTIVE_KEY, RFC 6458 §8.1.18).
     ///
     /// # Errors
     /// [`KeyError::Unknown`], [`KeyError::Deactivated`].

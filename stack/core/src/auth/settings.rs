@@ -18,7 +18,7 @@ pub struct Authentication {
     /// ACK, SHUTDOWN COMPLETE and AUTH cannot be listed. Each packet with such a chunk costs 28 bytes with SHA-1, 40 with
     /// SHA-256, and the hash.
     pub chunks: Vec<ChunkType>,
-    /// With what the peer may authenticate its chunks, the most preferable first (SCTP_HMAC_IDENT, RFC 6458 §8.1.16). SHA-1
+    /// With what the peer may authenticate its chunks, the most preferable first (SCTP_HMAC_IDENT, RFC 6458 §8.1.17). SHA-1
     /// must be among them (RFC 4895 §6.1), and the peer may use the weakest one. Default: SHA-256, SHA-1.
     pub algorithms: Vec<HmacIdentifier>,
     /// The keys that an association begins with. Default: number 0, which is empty.

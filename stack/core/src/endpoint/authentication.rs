@@ -8,7 +8,7 @@ use crate::error::KeyError;
 use crate::ids::AssociationId;
 use crate::time::Time;
 
-/// How chunks of an association are authenticated (RFC 6458 §8.2.3, §8.2.4, §8.1.16, §8.1.20).
+/// How chunks of an association are authenticated (RFC 6458 §8.2.3, §8.2.4, §8.1.17, §8.1.18).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthenticationInfo {
@@ -42,7 +42,7 @@ impl Endpoint {
         self.with_keys(now, id, |a| a.set_shared_key(key, secret))
     }
 
-    /// Authenticates with this key from now on, also what is sent again (SCTP_AUTH_ACTIVE_KEY, RFC 6458 §8.1.20). The peer must
+    /// Authenticates with this key from now on, also what is sent again (SCTP_AUTH_ACTIVE_KEY, RFC 6458 §8.1.18). The peer must
     /// have it by then, or drops what comes.
     ///
     /// # Errors
