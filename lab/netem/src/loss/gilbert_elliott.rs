@@ -170,7 +170,7 @@ mod tests {
             GilbertElliottConfig { p: 0.001, r: 0.1, loss_good: 0.0, loss_bad: 1.0, step_ms: None };
         let by_time = GilbertElliottConfig { step_ms: Some(2.0), ..by_packets };
         let near = |value: f64, expected: f64| {
-            assert!((value - expected).abs() < 0.01, "{value}, not {expected}")
+            assert!((value - expected).abs() < 0.01, "{value}, not {expected}");
         };
         // Nine of ten packets follow a lost one into the burst, however late they are.
         near(lost_after(by_packets, 500), 0.9);
