@@ -193,13 +193,15 @@ impl Engine {
             }
             //= RFC 6458 8.1.19-1
             name::DELAYED_ACK => {
-                let packets = if value.len() >= 12 { f.u32(8) } else { 0 };
+                let old = value.len() < 12;
+                let packets = if old { 0 } else { f.u32(8) };
                 if a > 500 {
                     return Err(errno::EINVAL);
                 }
                 self.reconfigure(id, number, |config| {
                     let sack = &mut Arc::make_mut(&mut config.profile).sack;
-                    if a > 0 {
+                    // As in Linux the older structures have no time that is unchanged.
+                    if a > 0 || old {
                         sack.delay_ms = ms(a);
                     }
                     if packets > 0 {

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse::{AssociationConfig, Dscp, FlowLabel, IpLabels, MtuDiscovery, PathSettings, PathStats};
+use tresse::{
+    AssociationConfig, Dscp, FlowLabel, IpLabels, MtuDiscovery, PathSettings, PathStats, Profile,
+};
 
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
@@ -134,11 +136,13 @@ impl Change {
         }
     }
 
-    /// SACKs are delayed alike for all addresses.
+    /// SACKs are delayed alike for all addresses. Without a time they are as before; where they were not, as by default.
     fn apply_to_sacks(&self, config: &mut AssociationConfig) {
         let sack = &mut Arc::make_mut(&mut config.profile).sack;
         if self.has(spp::SACKDELAY_ENABLE) && self.delay > 0 {
             sack.delay_ms = f64::from(self.delay);
+        } else if self.has(spp::SACKDELAY_ENABLE) && sack.delay_ms == 0.0 {
+            sack.delay_ms = Profile::default().sack.delay_ms;
         }
         if self.has(spp::SACKDELAY_DISABLE) {
             sack.delay_ms = 0.0;

@@ -271,6 +271,28 @@ EACH(delayed_ack_of_8_bytes, all_kinds)
 	len = sizeof value;
 	WORKS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_DELAYED_SACK, &value, &len));
 	SAME(value.assoc_value, 150);
+	value.assoc_value = 0;
+	WORKS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_DELAYED_SACK, &value, sizeof value));
+	len = sizeof value;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_DELAYED_SACK, &value, &len));
+	SAME(value.assoc_value, 0);
+}
+
+/* "spp_sackdelay [...] if this field is set to zero, no change is made", and SPP_SACKDELAY_ENABLE has them delayed again. */
+EACH(sacks_that_are_delayed_again, all_kinds)
+{
+	struct pair pair = paired(row->kind);
+	struct sctp_paddrparams params = { .spp_assoc_id = pair.client_id };
+	struct sctp_sack_info info = { .sack_assoc_id = pair.client_id };
+	socklen_t len = sizeof info;
+	params.spp_flags = SPP_SACKDELAY_DISABLE;
+	WORKS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &params, sizeof params));
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_DELAYED_SACK, &info, &len));
+	SAME(info.sack_delay, 0);
+	params.spp_flags = SPP_SACKDELAY_ENABLE;
+	WORKS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &params, sizeof params));
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_DELAYED_SACK, &info, &len));
+	SAME(info.sack_delay, 200);
 }
 
 //= RFC 6458 7.1-1
