@@ -9,7 +9,7 @@
 //! | paths | 1 to 4, as likely as 1 : 4 : 2 : 1 |
 //! | bandwidth | 0.5 to 200 Mbit/s, log-uniform; back the same or, in half of the worlds, 0.1 to 1 times as much |
 //! | delay | 1 to 150 ms there, log-uniform; back 0.5 to 2 times as much, within the same bounds |
-//! | loss | none on half of the paths; else 0.01 to 3 %, log-uniform, two in five in bursts (Gilbert–Elliott, 2 to 10 packets); the same in both directions |
+//!| loss | none on half of the paths; else 0.01 to 3 %, log-uniform, two in five in bursts (Gilbert–Elliott, 2 to 10 packets, or the time that the link takes for as many); the same in both directions |
 //! | jitter | 0.1 ms; on every third path up to 30 % of the delay; in order |
 //! | reordering | on every tenth path: 0.05 to 2 % of the packets are 0.5 to 10 ms late |
 //! | queue | 10 to 1000 packets, log-uniform, no more than the link carries in half a second; drop tail, RED or CoDel as likely as 3 : 1 : 1 |
